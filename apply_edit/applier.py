@@ -1,0 +1,316 @@
+"""Put the parts together: text and edit in, merged text out. Never writes files.
+
+Strategies::
+
+    structured edit ──► located exactly and uniquely ──► spliced          strategy "direct"
+    whole file      ──► laid over the original                            strategy "direct"
+    lazy snippet, instruction ──► written by the target                   strategy "model"
+         └─ the target's text fails the guard ──► deterministic merge     strategy "merge"
+    anything doubtful ──► a typed error, and nothing is written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from apply_edit import edits, guard
+from apply_edit.align import keep_original_bytes
+from apply_edit.config import Config
+from apply_edit.direct import apply_file_edit, apply_whole, select_file
+from apply_edit.engine import DecodeSettings, Engine, Observer, Rewrite, SilentObserver
+from apply_edit.errors import (
+    AnchorNotFound,
+    ApplyError,
+    Cancelled,
+    ConfigError,
+    FileMissing,
+    GuardRefused,
+    MergeUndetermined,
+    OutputTruncated,
+)
+from apply_edit.merge import merge_lazy
+from apply_edit.models import Progress, locate
+from apply_edit.report import Report
+from apply_edit.syntax import language_of
+from apply_edit.text import dominant_newline, split_lines, strip_end
+from apply_edit.types import (
+    EditFormat,
+    EditResult,
+    Finding,
+    LazyMerge,
+    Notice,
+    ParsedEdit,
+)
+
+# An edit whose text is nowhere near anything in the file is refused at once; with a near miss of at
+# least this similarity the target may try, and the guard judges what it wrote.
+_NEAR_MISS = 0.6
+
+
+class Applier:
+    """Applies edits; loads the target when it is needed first, and keeps it.
+
+    Args:
+        config: Settings; None for the defaults.
+        engine: A loaded engine, None to load the one that ``config.target`` names.
+        observer: Told about loading and decoding.
+        progress: Told about downloads.
+        cancelled: Asked before every pass of the target.
+    """
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        engine: Engine | None = None,
+        observer: Observer | None = None,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._config = config or Config()
+        self._engine = engine
+        self._observer = observer or SilentObserver()
+        self._progress = progress
+        self._cancelled = cancelled
+
+    def apply(
+        self,
+        original: str | None,
+        edit: str | None,
+        *,
+        path: str | None = None,
+        instruction: str | None = None,
+    ) -> EditResult:
+        """Merge an edit into a text.
+
+        Args:
+            original: The file's text, line ends as they are; None where there is no such file.
+            edit: The edit in any format; None for an instruction alone.
+            path: Path of the file; tells the language, and which part of a patch is meant.
+            instruction: What the edit is meant to do, alone or with the edit.
+
+        Raises:
+            ApplyEditError: One of its kinds; see ``errors``.
+        """
+        parsed = self._parse(original, edit, path, instruction)
+        return self.apply_parsed(original, parsed, path=path, written=edit)
+
+    def apply_parsed(
+        self,
+        original: str | None,
+        parsed: ParsedEdit,
+        *,
+        path: str | None = None,
+        written: str | None = None,
+    ) -> EditResult:
+        """Merge an edit that is parsed already; see ``apply``.
+
+        Args:
+            original: The file's text; None where there is no such file.
+            parsed: The edit.
+            path: Path of the file.
+            written: The edit as it was written, which a target can be shown; None where it is not
+                about this file alone, and no target is asked about a hunk that is not found.
+        """
+        match parsed.format:
+            case EditFormat.LAZY | EditFormat.INSTRUCTION:
+                if original is None:
+                    message = f"there is no file {path or ''} to merge this edit into"
+                    raise FileMissing(message, path=path)
+                return self._unstructured(original, parsed, path)
+            case EditFormat.WHOLE if not parsed.files:
+                return self._whole(original, parsed, path)
+            case _:
+                return self._structured(original, written, parsed, path)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, loaded on first use."""
+        if self._engine is None:
+            folder = locate(self._config.target, progress=self._progress)
+            self._observer.stage("load")
+            self._engine = Engine.load(folder.path, self._config.device, self._config.dtype)
+        return self._engine
+
+    def _parse(
+        self, original: str | None, edit: str | None, path: str | None, instruction: str | None
+    ) -> ParsedEdit:
+        if edit is None:
+            if instruction is None or not instruction.strip():
+                message = "there is neither an edit nor an instruction"
+                raise ConfigError(message, option="edit")
+            return ParsedEdit(EditFormat.INSTRUCTION, instruction=instruction)
+        parsed = edits.parse(edit, self._config.format, original=original, path=path)
+        return replace(parsed, instruction=instruction) if instruction else parsed
+
+    def _structured(
+        self, original: str | None, written: str | None, parsed: ParsedEdit, path: str | None
+    ) -> EditResult:
+        if self._config.strategy == "model" and original is not None and written is not None:
+            return self._by_model(original, parsed, path, patch=written)
+        part = select_file(parsed, path)
+        newline = dominant_newline(original or "")
+        try:
+            result = apply_file_edit(original, part, newline=newline)
+        except AnchorNotFound as error:
+            asks_model = self._config.strategy != "direct" and _is_near(error)
+            if original is None or written is None or not asks_model:
+                raise
+            return self._by_model(original, parsed, path, patch=written)
+        warnings = [*parsed.notices, *result.notices]
+        if not result.deleted:
+            single = replace(parsed, files=(part,))
+            warnings += _notices(self._enforce(original or "", result.text, single, path))
+        return EditResult(
+            result.text,
+            "direct",
+            parsed.format,
+            tuple(warnings),
+            deleted=result.deleted,
+            moved_to=result.moved_to,
+        )
+
+    def _whole(self, original: str | None, parsed: ParsedEdit, path: str | None) -> EditResult:
+        text = apply_whole(original, parsed.snippet or "", newline=dominant_newline(original or ""))
+        findings = self._enforce(original or "", text, parsed, path)
+        warnings = (*parsed.notices, *_notices(findings))
+        return EditResult(text, "direct", parsed.format, warnings)
+
+    def _unstructured(self, original: str, parsed: ParsedEdit, path: str | None) -> EditResult:
+        if self._config.strategy == "direct" or not original.strip():
+            return self._merged(original, parsed, path)
+        return self._by_model(original, parsed, path)
+
+    def _merged(self, original: str, parsed: ParsedEdit, path: str | None) -> EditResult:
+        """Answer with the deterministic merge.
+
+        Raises:
+            MergeUndetermined: The edit has no single plain reading without a model.
+        """
+        if parsed.snippet is None:
+            message = (
+                "an instruction does not say which text to write; it needs a model "
+                "(--strategy model or auto)"
+            )
+            raise MergeUndetermined(message, reason="instruction")
+        merge = merge_lazy(original, parsed.snippet, language=language_of(path, original))
+        findings = self._enforce(original, merge.text, parsed, path)
+        warnings = (*parsed.notices, *merge.notices, *_notices(findings))
+        return EditResult(merge.text, "direct", parsed.format, warnings)
+
+    def _by_model(
+        self, original: str, parsed: ParsedEdit, path: str | None, *, patch: str | None = None
+    ) -> EditResult:
+        prediction = self._prediction(original, parsed, path)
+        job = Rewrite(
+            original,
+            snippet=parsed.snippet,
+            patch=patch,
+            instruction=parsed.instruction,
+            prediction=None if prediction is None else prediction.text,
+        )
+        settings = DecodeSettings(
+            self._config.proposer, self._config.gamma, self._config.max_new_tokens
+        )
+        answer, output = self.engine.rewrite(job, settings, self._observer, self._cancelled)
+        if output.finish == "cancelled":
+            message = "cancelled; nothing was changed"
+            raise Cancelled(message)
+        try:
+            return self._accepted(original, answer, parsed, path, output.report, output.finish)
+        except (GuardRefused, OutputTruncated) as error:
+            if prediction is None:
+                raise
+            return self._fallback(original, parsed, path, error, output.report)
+
+    def _accepted(
+        self,
+        original: str,
+        answer: str,
+        parsed: ParsedEdit,
+        path: str | None,
+        report: Report,
+        finish: str,
+    ) -> EditResult:
+        if finish == "length":
+            message = (
+                f"the target was stopped after {report.emitted} tokens and had not finished the "
+                "file; raise --max-new-tokens or edit a smaller part"
+            )
+            raise OutputTruncated(message, emitted=report.emitted)
+        allowed = frozenset(strip_end(line) for line in split_lines(parsed.snippet or ""))
+        text = keep_original_bytes(original, answer, allowed=allowed)
+        findings = self._enforce(original, text, parsed, path)
+        warnings = (*parsed.notices, *_notices(findings))
+        return EditResult(text, "model", parsed.format, warnings, report)
+
+    def _fallback(
+        self,
+        original: str,
+        parsed: ParsedEdit,
+        path: str | None,
+        refusal: ApplyError,
+        report: Report,
+    ) -> EditResult:
+        """Answer with the deterministic merge, because the target's text was refused."""
+        try:
+            merged = self._merged(original, parsed, path)
+        except ApplyError:
+            raise refusal from None
+        notice = Notice(
+            "model_refused",
+            f"the target's text was not used ({refusal.message}); this is the deterministic merge",
+        )
+        return replace(merged, strategy="merge", report=report, warnings=(notice, *merged.warnings))
+
+    def _prediction(self, original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge | None:
+        if parsed.format is not EditFormat.LAZY or parsed.snippet is None:
+            return None
+        try:
+            return merge_lazy(original, parsed.snippet, language=language_of(path, original))
+        except MergeUndetermined:
+            return None
+
+    def _enforce(
+        self, original: str, text: str, parsed: ParsedEdit, path: str | None
+    ) -> list[Finding]:
+        return guard.enforce(
+            original,
+            text,
+            parsed,
+            language=language_of(path, original),
+            disabled=self._config.disabled_checks,
+        )
+
+
+def apply(
+    original: str | None,
+    edit: str | None,
+    *,
+    path: str | None = None,
+    instruction: str | None = None,
+    config: Config | None = None,
+) -> EditResult:
+    """Merge one edit into one text; for many, keep an ``Applier``, which keeps the target loaded.
+
+    Args:
+        original: The file's text, line ends as they are; None where there is no such file.
+        edit: The edit in any format; None for an instruction alone.
+        path: Path of the file; tells the language, and which part of a patch is meant.
+        instruction: What the edit is meant to do, alone or with the edit.
+        config: Settings; None for the defaults.
+
+    Raises:
+        ApplyEditError: One of its kinds; see ``errors``.
+    """
+    return Applier(config).apply(original, edit, path=path, instruction=instruction)
+
+
+def _is_near(error: AnchorNotFound) -> bool:
+    nearest = error.fields.get("nearest")
+    return isinstance(nearest, dict) and float(nearest.get("score", 0.0)) >= _NEAR_MISS
+
+
+def _notices(findings: list[Finding]) -> list[Notice]:
+    return [Notice(f.check, f.message, tuple(start + 1 for start, _ in f.lines)) for f in findings]

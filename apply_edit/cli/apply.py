@@ -1,0 +1,229 @@
+"""``apply-edit FILE --edit EDIT``: read, merge, show or write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from apply_edit.align import unified_diff
+from apply_edit.applier import Applier
+from apply_edit.cli.files import (
+    Change,
+    Stamp,
+    absent,
+    read_source,
+    resolve_inside,
+    write_all,
+    write_atomic,
+)
+from apply_edit.cli.models import ConsoleProgress
+from apply_edit.cli.options import apply_options, check_combination, to_config
+from apply_edit.cli.show import ProgressObserver, show_diff, show_report
+from apply_edit.edits import parse
+from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
+from apply_edit.text import SourceText
+from apply_edit.types import EditResult, FileOp, ParsedEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One file before and after.
+
+    Args:
+        path: As the user or the patch names it.
+        source: The file as read; an empty text for a new file.
+        stamp: What the file was on disk.
+        result: What became of it.
+    """
+
+    path: Path
+    source: SourceText
+    stamp: Stamp
+    result: EditResult
+
+    @property
+    def data(self) -> bytes | None:
+        """The new bytes, None where the file is deleted."""
+        return None if self.result.deleted else self.source.to_bytes(self.result.text)
+
+
+@click.command("apply")
+@apply_options
+def apply_command(**options: Any) -> None:  # noqa: ANN401 click hands over what it has parsed
+    """Merge an edit into FILE and print the result, or write it with --in-place.
+
+    The edit may be a lazy snippet with "existing code" markers, a unified diff, SEARCH/REPLACE
+    blocks, a V4A patch, str_replace JSON or a whole file; its format is detected.
+    """
+    with _json_errors(as_json=options["as_json"]):
+        check_combination(options)
+        console = Console(stderr=True)
+        if options["root"] is not None:
+            merged = _apply_patch(options, console)
+        else:
+            merged = [_apply_one(options, console)]
+        _give(merged, options, console)
+
+
+def _apply_one(options: dict[str, Any], console: Console) -> Merged:
+    path: Path = options["file"]
+    edit = _read_edit(options["edit"])
+    source, stamp = _read(path)
+    original = None if stamp.sha256 is None else source.text
+    with ProgressObserver(console, quiet=options["quiet"]) as observer:
+        progress = ConsoleProgress(console)
+        applier = Applier(to_config(options), observer=observer, progress=progress)
+        result = applier.apply(original, edit, path=str(path), instruction=options["instruction"])
+    return Merged(path, source, stamp, result)
+
+
+def _apply_patch(options: dict[str, Any], console: Console) -> list[Merged]:
+    root: Path = options["root"]
+    config = to_config(options)
+    edit = _read_edit(options["edit"]) or ""
+    parsed = parse(edit, config.format)
+    named = [part.path for part in parsed.files]
+    if not named or None in named:
+        message = "with --root every part of the edit must name its file (a diff or V4A patch does)"
+        raise ConfigError(message, option="root")
+    merged = []
+    with ProgressObserver(console, quiet=options["quiet"]) as observer:
+        applier = Applier(config, observer=observer, progress=ConsoleProgress(console))
+        for part in parsed.files:
+            path = resolve_inside(root, str(part.path))
+            source, stamp = _read(path)
+            original = None if stamp.sha256 is None else source.text
+            if original is None and part.op is not FileOp.ADD:
+                message = f"the edit changes {part.path}, and there is no such file in {root}"
+                raise FileMissing(message, path=str(part.path))
+            single: ParsedEdit = replace(parsed, files=(part,))
+            result = applier.apply_parsed(original, single, path=str(path))
+            merged.append(Merged(Path(str(part.path)), source, stamp, result))
+    return merged
+
+
+def _read(path: Path) -> tuple[SourceText, Stamp]:
+    try:
+        return read_source(path)
+    except FileMissing:
+        return SourceText(""), absent(path)
+
+
+def _read_edit(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if name == "-":
+        return SourceText.from_bytes(sys.stdin.buffer.read(), "standard input").text
+    return read_source(name)[0].text
+
+
+def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> None:
+    """Write what is to be written, then print what is to be printed."""
+    output = options["output"]
+    destination: Path | None = options["destination"]
+    if output == "in-place":
+        _write(merged, options["root"])
+    elif destination is not None:
+        _write_to(destination, merged[0])
+    elif output is None and not options["as_json"]:
+        output = "diff" if sys.stdout.isatty() or options["root"] is not None else "stdout"
+    if options["as_json"]:
+        _print_json(merged, options["root"] is not None)
+    elif output == "stdout":
+        _print_bytes(merged)
+    elif output == "diff":
+        for each in merged:
+            show_diff(Console(), _diff(each))
+    for each in merged:
+        _tell(each, options, console)
+
+
+def _write(merged: list[Merged], root: Path | None) -> None:
+    changes = [Change(each.stamp, each.data, _moved(each, root)) for each in merged]
+    if len(changes) == 1 and changes[0].move_to is None and changes[0].data is not None:
+        write_atomic(
+            merged[0].path if root is None else changes[0].stamp.path,
+            changes[0].data,
+            changes[0].stamp,
+        )
+        return
+    write_all(changes, root or merged[0].stamp.path.parent)
+
+
+def _moved(each: Merged, root: Path | None) -> Path | None:
+    if each.result.moved_to is None:
+        return None
+    return resolve_inside(root or each.stamp.path.parent, each.result.moved_to)
+
+
+def _write_to(destination: Path, each: Merged) -> None:
+    if each.data is None:
+        message = "the edit deletes the file, so there is nothing to write to --output"
+        raise ConfigError(message, option="output")
+    try:
+        _, stamp = read_source(destination)
+    except FileMissing:
+        stamp = absent(destination)
+    write_atomic(destination, each.data, stamp)
+
+
+def _print_json(merged: list[Merged], several: bool) -> None:
+    objects = [
+        {
+            "path": str(each.path),
+            "text": None if each.result.deleted else each.result.text,
+            "strategy": each.result.strategy,
+            "format": each.result.format.value,
+            "warnings": [
+                {"code": n.code, "message": n.message, "lines": list(n.lines)}
+                for n in each.result.warnings
+            ],
+            "report": None if each.result.report is None else each.result.report.to_dict(),
+            "moved_to": each.result.moved_to,
+        }
+        for each in merged
+    ]
+    click.echo(json.dumps({"files": objects} if several else objects[0], ensure_ascii=False))
+
+
+def _print_bytes(merged: list[Merged]) -> None:
+    for each in merged:
+        sys.stdout.buffer.write(each.data or b"")
+    sys.stdout.buffer.flush()
+
+
+def _diff(each: Merged) -> str:
+    return unified_diff(each.source.text, each.result.text, each.path.as_posix())
+
+
+def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:
+    """Say on standard error what else there is to say."""
+    if not options["quiet"]:
+        for notice in each.result.warnings:
+            where = f" (line {notice.lines[0]})" if notice.lines else ""
+            console.print(f"warning: {notice.message}{where}", markup=False, highlight=False)
+        if each.result.text == each.source.text and not each.result.deleted:
+            console.print(f"{each.path}: no change", markup=False, highlight=False)
+    if options["stats"]:
+        console.print(f"strategy {each.result.strategy}, format {each.result.format.value}")
+        if each.result.report is not None:
+            show_report(console, each.result.report)
+
+
+@contextmanager
+def _json_errors(*, as_json: bool) -> Iterator[None]:
+    """With --json an error is an object on standard output as well."""
+    try:
+        yield
+    except ApplyEditError as error:
+        if as_json:
+            click.echo(json.dumps({"error": error.to_dict()}, ensure_ascii=False))
+        raise

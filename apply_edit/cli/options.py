@@ -1,0 +1,167 @@
+"""Options of ``apply-edit FILE``, and how they become settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from apply_edit.config import DEFAULT_GAMMA, DEFAULT_TARGET, Config
+from apply_edit.errors import ConfigError
+from apply_edit.types import EditFormat
+from proposers import NAMES
+
+Command = Callable[..., Any]
+
+_INPUT = (
+    click.argument("file", required=False, type=click.Path(path_type=Path)),
+    click.option(
+        "--edit",
+        "edit",
+        metavar="EDIT|-",
+        help="File with the edit; - reads it from standard input.",
+    ),
+    click.option("--instruction", metavar="TEXT", help="What to change, alone or with --edit."),
+    click.option(
+        "--root",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Apply a patch over several files below DIR: all of them, or none.",
+    ),
+    click.option(
+        "--format",
+        "edit_format",
+        type=click.Choice([f.value for f in EditFormat]),
+        help="Format of the edit; detected by default.",
+    ),
+)
+_OUTPUT = (
+    click.option(
+        "--diff", "output", flag_value="diff", help="Print a diff (default on a terminal)."
+    ),
+    click.option(
+        "--stdout", "output", flag_value="stdout", help="Print the merged file (default elsewhere)."
+    ),
+    click.option(
+        "--in-place", "-i", "output", flag_value="in-place", help="Write the file, atomically."
+    ),
+    click.option(
+        "--output",
+        "-o",
+        "destination",
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        help="Write the merged file to PATH.",
+    ),
+    click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON object: text, strategy, warnings, report.",
+    ),
+    click.option(
+        "--stats", is_flag=True, help="Print counts and times of the target to standard error."
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings."),
+)
+_HOW = (
+    click.option(
+        "--strategy",
+        type=click.Choice(["auto", "direct", "model"]),
+        default="auto",
+        show_default=True,
+        help="direct never runs a model, model always does.",
+    ),
+    click.option(
+        "--target",
+        default=DEFAULT_TARGET,
+        show_default=True,
+        metavar="MODEL",
+        help="Built-in name, local folder, local GGUF or hub id.",
+    ),
+    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N."),
+    click.option(
+        "--dtype",
+        type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+        default="auto",
+        show_default=True,
+        help="Number format of the target.",
+    ),
+    click.option(
+        "--proposer",
+        type=click.Choice(NAMES),
+        default="router",
+        show_default=True,
+        help="Where drafts come from.",
+    ),
+    click.option(
+        "--gamma",
+        type=int,
+        default=DEFAULT_GAMMA,
+        show_default=True,
+        help="Longest draft per pass; 0 is plain decoding.",
+    ),
+    click.option(
+        "--max-new-tokens", type=int, help="Limit of the output; derived from the file by default."
+    ),
+    click.option(
+        "--no-check",
+        "disabled_checks",
+        multiple=True,
+        metavar="NAME",
+        help="Switch a check of the guard off; see `apply-edit checks`.",
+    ),
+)
+
+
+def apply_options(command: Command) -> Command:
+    """Add all options of the apply command."""
+    for option in reversed((*_INPUT, *_OUTPUT, *_HOW)):
+        command = option(command)
+    return command
+
+
+def to_config(options: dict[str, Any]) -> Config:
+    """Return the settings that the options ask for.
+
+    Raises:
+        ConfigError: A value is impossible.
+    """
+    name = options["edit_format"]
+    return Config(
+        strategy=options["strategy"],
+        format=None if name is None else EditFormat(name),
+        target=options["target"],
+        device=options["device"],
+        dtype=options["dtype"],
+        gamma=options["gamma"],
+        max_new_tokens=options["max_new_tokens"],
+        proposer=options["proposer"],
+        disabled_checks=frozenset(options["disabled_checks"]),
+    )
+
+
+def check_combination(options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        ConfigError: They do.
+    """
+    if options["file"] is None and options["root"] is None:
+        _refuse("say which file to edit: apply-edit FILE --edit EDIT", "file")
+    if options["file"] is not None and options["root"] is not None:
+        _refuse("give either FILE or --root, not both", "root")
+    if options["edit"] is None and options["instruction"] is None:
+        _refuse("say what to change: --edit EDIT, --edit - or --instruction TEXT", "edit")
+    if options["root"] is not None and options["edit"] is None:
+        _refuse("--root needs --edit with a patch that names its files", "edit")
+    if options["destination"] is not None and options["output"] is not None:
+        _refuse(f"give either --output or --{options['output']}, not both", "output")
+    if options["root"] is not None and options["destination"] is not None:
+        _refuse("--output is for one file; with --root use --in-place or --diff", "output")
+
+
+def _refuse(message: str, option: str) -> None:
+    raise ConfigError(message, option=option)

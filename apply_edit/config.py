@@ -1,0 +1,72 @@
+"""Settings of one apply, validated at once; modules are handed the values they need, not this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from apply_edit.errors import ConfigError
+from apply_edit.types import EditFormat
+
+Strategy = Literal["auto", "direct", "model"]
+Scope = Literal["auto", "file"]
+DEFAULT_TARGET = "qwen2.5-coder-1.5b-instruct"
+DEFAULT_GAMMA = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How to apply an edit.
+
+    Args:
+        strategy: ``direct`` never runs a model, ``model`` always does, ``auto`` runs one only where
+            the edit does not determine the result by itself.
+        format: Format of the edit; None detects it.
+        target: Name, local folder, local GGUF file or hub id of the target model.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
+        gamma: Longest draft per pass; 0 is plain greedy decoding.
+        max_new_tokens: Limit of the output; None derives it from the size of file and edit.
+        proposer: Name of the draft source, see ``proposers.NAMES``.
+        disabled_checks: Names of guard checks that are switched off.
+    """
+
+    strategy: Strategy = "auto"
+    format: EditFormat | None = None
+    target: str = DEFAULT_TARGET
+    device: str = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    gamma: int = DEFAULT_GAMMA
+    max_new_tokens: int | None = None
+    proposer: str = "router"
+    disabled_checks: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        if self.strategy not in get_args(Strategy):
+            _refuse("strategy", self.strategy, "auto, direct or model")
+        if not 0 <= self.gamma <= 4096:
+            _refuse("gamma", self.gamma, "a whole number from 0 to 4096")
+        if self.max_new_tokens is not None and self.max_new_tokens < 1:
+            _refuse("max_new_tokens", self.max_new_tokens, "a whole number from 1")
+        if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
+            _refuse("dtype", self.dtype, "auto, float32, bfloat16 or float16")
+
+    @classmethod
+    def from_mapping(cls, values: dict[str, Any]) -> Config:
+        """Build from names and values; an unknown name is an error.
+
+        Raises:
+            ConfigError: A name is unknown or a value impossible.
+        """
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            message = f"unknown option {unknown[0]!r}; known are {', '.join(sorted(known))}"
+            raise ConfigError(message, option=unknown[0])
+        return cls(**values)
+
+
+def _refuse(option: str, value: object, wanted: str) -> None:
+    message = f"{option} is {value!r}; it must be {wanted}"
+    raise ConfigError(message, option=option)

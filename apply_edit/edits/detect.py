@@ -1,0 +1,126 @@
+"""Tell the format of an edit by its text.
+
+The structured formats have marks of their own and are tried from the most to the least distinctive.
+What has none is a whole file, a lazy snippet or an instruction; the file decides between them.
+
+Does not know: how the formats are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rapidfuzz import fuzz
+
+from apply_edit import markers
+from apply_edit.edits import roo, search_replace, str_replace, udiff, v4a
+from apply_edit.edits.unwrap import edit_lines, fences, named_before, outer_code
+from apply_edit.text import strip_end
+from apply_edit.types import EditFormat
+
+_SIGNED = re.compile(r"^[-+](?![-+])\s*\S")
+_CODE_LINE = re.compile(
+    r"[;{}()\[\]=<>]|^\s*(?:#|//|/\*|--|<!--|import\b|from\b|def\b|class\b|@)|:$"
+)
+_SENTENCE = re.compile(r"^(?:[-*]\s+|\d+[.)]\s+)?[A-Z`][^\n]*\s[^\n]*[a-z][^\n]*$")
+_ALIKE = 60
+_WORDY = re.compile(r"^[A-Z\"'`][^\n]*[a-z][^\n]*$")
+
+
+def detect(edit: str, *, original: str | None = None, path: str | None = None) -> EditFormat:
+    """Return the format that an edit is written in.
+
+    Args:
+        edit: The edit, also wrapped in prose or a code fence.
+        original: The file's text; tells a whole file from a snippet.
+        path: The file's path; a snippet in that file's own notation is not mistaken for an edit.
+    """
+    if v4a.looks_like(edit):
+        return EditFormat.V4A
+    if str_replace.looks_like(edit) and not _is_new_json(edit, path):
+        return EditFormat.STR_REPLACE
+    if roo.looks_like(edit):
+        return EditFormat.ROO_DIFF
+    if search_replace.looks_like(edit):
+        return EditFormat.SEARCH_REPLACE
+    if _is_diff(edit, original):
+        return EditFormat.UDIFF
+    return _unstructured(edit, original)
+
+
+def _is_new_json(edit: str, path: str | None) -> bool:
+    """Say whether JSON is the content of a JSON file and not an edit: only without edit keys."""
+    return path is not None and path.endswith((".json", ".jsonc")) and '"old' not in edit
+
+
+def _is_diff(edit: str, original: str | None) -> bool:
+    if udiff.looks_like(edit):
+        return True
+    if any(block.info.split(" ")[0] in ("diff", "patch", "udiff") for block in fences(edit)):
+        return True
+    if original is None:
+        return False
+    code, _ = outer_code(edit, original)
+    lines = [strip_end(line) for line in edit_lines(code)]
+    signed = [line for line in lines if _SIGNED.match(line)]
+    known = {line.strip() for line in edit_lines(original)}
+    if not signed or any(line.strip() in known for line in signed):
+        return False
+    removed = [line[1:].strip() for line in signed if line[0] == "-"]
+    plain = [line.strip() for line in lines if line.strip() and line not in signed]
+    if removed:
+        return all(text in known for text in removed)
+    return bool(plain) and all(text in known for text in plain)
+
+
+def _unstructured(edit: str, original: str | None) -> EditFormat:
+    code, info = outer_code(edit, original)
+    lines = [line for line in edit_lines(code) if line.strip()]
+    if any(markers.is_marker(line) or markers.trailing_marker(line) for line in lines):
+        return EditFormat.LAZY
+    if info is None and _is_prose(lines):
+        return EditFormat.INSTRUCTION
+    if original is None or not original.strip() or _several_named(edit):
+        return EditFormat.WHOLE
+    if any(markers.is_bare_ellipsis(line) for line in lines):
+        return EditFormat.LAZY
+    return EditFormat.WHOLE if _covers(lines, original) else EditFormat.LAZY
+
+
+def _several_named(edit: str) -> bool:
+    lines = edit_lines(edit)
+    names = {named_before(lines, block.start) for block in fences(edit)} - {None}
+    return len(names) > 1
+
+
+def _is_prose(lines: list[str]) -> bool:
+    """Say whether the text is sentences, not code."""
+    if not lines or len(lines) > 12:
+        return False
+    first = lines[0].strip()
+    if len(lines) == 1:
+        code_end = first.endswith((";", "{", "}", ")", ":", ","))
+        return " " in first and _WORDY.match(first) is not None and not code_end
+    wordy = sum(_SENTENCE.match(line.strip()) is not None for line in lines)
+    code = sum(_CODE_LINE.search(strip_end(line)) is not None for line in lines)
+    return wordy * 3 >= len(lines) * 2 and code * 3 <= len(lines)
+
+
+def _covers(lines: list[str], original: str) -> bool:
+    """Say whether a text without markers speaks for the whole file.
+
+    It does where it begins and ends like the file, or repeats most of the file's lines.
+    """
+    own = [line.strip() for line in edit_lines(original) if line.strip()]
+    new = [line.strip() for line in lines]
+    if not own or not new:
+        return True
+    if _alike(own[0], new[0]) and _alike(own[-1], new[-1]):
+        return True
+    known = set(new)
+    kept = sum(line in known for line in own)
+    return kept * 10 >= len(own) * 6
+
+
+def _alike(left: str, right: str) -> bool:
+    return left == right or (len(left) > 3 and fuzz.ratio(left, right) >= _ALIKE)

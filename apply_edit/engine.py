@@ -1,0 +1,270 @@
+"""Have the target write the merged file: prompt, drafts, decoding.
+
+Knows nothing of guards, formats on disk or argv. Built once per model and used for many files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import proposers
+from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
+from apply_edit.markers import is_marker
+from apply_edit.prompt import Prompt, Section, parse, render
+from apply_edit.text import split_lines, strip_end, with_newlines
+from proposers import Proposer
+
+if TYPE_CHECKING:
+    from apply_edit.decode.loop import Output
+    from apply_edit.decode.row import Event
+    from apply_edit.decode.target import Target
+    from apply_edit.decode.tokens import TextTokenizer
+
+# Between the pieces of a snippet; see ``proposers.cursor``.
+_WALL = -1
+_PLACEHOLDER = "\u0001CONTENT\u0001"
+
+
+class Observer(Protocol):
+    """Told what the engine is doing; for progress displays."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins: ``load``, ``prefill`` or ``decode``."""
+        ...
+
+    def decoded(self, event: Event, num_done: int, num_expected: int) -> None:
+        """A pass has committed tokens; ``num_expected`` is a guess."""
+        ...
+
+
+class SilentObserver:
+    """Tells nobody."""
+
+    def stage(self, name: str) -> None:
+        """Ignore it."""
+        del name
+
+    def decoded(self, event: Event, num_done: int, num_expected: int) -> None:
+        """Ignore it."""
+        del event, num_done, num_expected
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One file to be rewritten by the target.
+
+    Args:
+        original: The file.
+        snippet: A lazy snippet, or None.
+        patch: A structured edit in its own notation, or None.
+        instruction: A sentence, or None.
+        prediction: A guess of the result, used as a draft source only, or None.
+    """
+
+    original: str
+    snippet: str | None = None
+    patch: str | None = None
+    instruction: str | None = None
+    prediction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeSettings:
+    """How to decode.
+
+    Args:
+        proposer: Name of the draft source.
+        gamma: Longest draft per pass.
+        max_new_tokens: Limit of the output, None for one derived from file and edit.
+    """
+
+    proposer: str = "router"
+    gamma: int = 128
+    max_new_tokens: int | None = None
+
+
+class Engine:
+    """A loaded target with its tokenizer.
+
+    Args:
+        target: The model.
+        tokenizer: Its tokenizer.
+        load_s: Seconds that loading took.
+    """
+
+    def __init__(self, target: Target, tokenizer: TextTokenizer, load_s: float = 0.0) -> None:
+        self.target = target
+        self.tokenizer = tokenizer
+        self.load_s = load_s
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "auto", dtype: str = "auto") -> Engine:
+        """Load a model folder; see ``transformers_target.load`` for the errors."""
+        started = time.perf_counter()
+        from apply_edit.decode.tokens import TextTokenizer
+        from apply_edit.decode.transformers_target import load
+
+        tokenizer = TextTokenizer.load(folder)
+        target = load(folder, tokenizer.vocab_size, device, dtype)
+        return cls(target, tokenizer, time.perf_counter() - started)
+
+    def rewrite(
+        self,
+        job: Rewrite,
+        settings: DecodeSettings,
+        observer: Observer | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> tuple[str, Output]:
+        """Let the target write the merged file.
+
+        Args:
+            job: File and edit.
+            settings: How to decode.
+            observer: Told about progress.
+            cancelled: Asked before every pass.
+
+        Returns:
+            The text that the answer holds (LF line ends), and the decoder's output.
+
+        Raises:
+            PromptTooLong: File, edit and result do not fit the context.
+        """
+        from apply_edit.decode.gamma import FixedGamma
+        from apply_edit.decode.loop import Decoding
+        from apply_edit.decode.row import Request
+
+        watcher = observer or SilentObserver()
+        prompt = render(
+            job.original, snippet=job.snippet, patch=job.patch, instruction=job.instruction
+        )
+        prompt_ids = tuple(self.encode(prompt))
+        expected = self._expected_tokens(job)
+        limit = settings.max_new_tokens or expected * 5 // 4 + 256
+        self._require_room(len(prompt_ids), expected)
+        request = Request(prompt_ids, limit, eos_ids=self.tokenizer.eos_ids, stop=(prompt.stop,))
+        proposer = self.proposer(settings.proposer, job, prompt.stop)
+        decoding = Decoding(
+            self.target, self.tokenizer, request, proposer, FixedGamma(settings.gamma), cancelled
+        )
+        watcher.stage("prefill")
+        done = 0
+        for event in decoding:
+            if event.record is not None and done == 0:
+                watcher.stage("decode")
+            done += len(event.ids)
+            watcher.decoded(event, done, expected)
+        output = decoding.output
+        output.report.load_s, self.load_s = self.load_s, 0.0
+        return parse(prompt, output.text), output
+
+    def encode(self, prompt: Prompt) -> list[int]:
+        """Turn a prompt into ids: chat template and tags as control, content as data."""
+        before, after = self._chat(prompt.system)
+        ids = self.tokenizer.encode_control(before)
+        for section in prompt.user:
+            ids += self._section(section)
+        return (
+            ids + self.tokenizer.encode_control(after) + self.tokenizer.encode_control(prompt.prime)
+        )
+
+    def proposer(self, name: str, job: Rewrite, stop: str) -> Proposer:
+        """Build the draft source for a job.
+
+        Raises:
+            ConfigError: There is no proposer by that name.
+        """
+        data = self.tokenizer.encode_data
+        original = data(_shown(job.original))
+        snippet: list[int] = []
+        for piece in snippet_pieces(job.snippet or ""):
+            snippet += [*data(piece), _WALL]
+        prediction = None if job.prediction is None else data(_shown(job.prediction))
+        closing = self.tokenizer.encode_control(stop)
+        try:
+            return proposers.create(name, original, snippet, prediction, closing)
+        except ValueError as error:
+            raise ConfigError(str(error), option="proposer") from None
+
+    def _section(self, section: Section) -> list[int]:
+        if section.data:
+            return self.tokenizer.encode_data(section.text)
+        return self.tokenizer.encode_control(section.text)
+
+    def _chat(self, system: str) -> tuple[str, str]:
+        """Return what the chat template puts before and behind the user message."""
+        template = self.tokenizer.chat_template
+        if template is None:
+            return f"{system}\n\n", "\n\n"
+        rendered = render_chat(template, system, _PLACEHOLDER)
+        before, found, after = rendered.partition(_PLACEHOLDER)
+        if not found:
+            message = "the model's chat template drops the user message"
+            raise ModelLoadError(message)
+        return before, after
+
+    def _expected_tokens(self, job: Rewrite) -> int:
+        encode = self.tokenizer.encode_data
+        if job.prediction is not None:
+            return len(encode(job.prediction)) + 8
+        return len(encode(job.original)) + len(encode(job.snippet or job.patch or "")) + 8
+
+    def _require_room(self, num_prompt: int, num_expected: int) -> None:
+        limit = self.target.context_limit
+        if num_prompt + num_expected > limit:
+            message = (
+                f"file and edit take {num_prompt} tokens and the result about {num_expected} more; "
+                f"the model's context is {limit}; use --strategy direct, edit a smaller part of "
+                "the file, or use a model with a longer context"
+            )
+            raise PromptTooLong(message, limit=limit, actual=num_prompt + num_expected)
+
+
+def snippet_pieces(snippet: str) -> list[str]:
+    r"""Split a snippet at its elision markers; line ends become LF.
+
+    >>> snippet_pieces("a\n# ... existing code ...\nb\n")
+    ['a\n', 'b\n']
+    """
+    pieces: list[list[str]] = [[]]
+    for line in split_lines(with_newlines(snippet, "\n")):
+        if is_marker(strip_end(line)):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    return ["".join(piece) for piece in pieces if piece]
+
+
+def render_chat(template: str, system: str, user: str) -> str:
+    """Render a chat template up to where the answer begins, in transformers' Jinja sandbox.
+
+    Raises:
+        ModelLoadError: The template cannot be rendered.
+    """
+    import jinja2
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    attempts: list[list[dict[str, Any]]] = [
+        [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        # Some templates know no system role.
+        [{"role": "user", "content": f"{system}\n\n{user}"}],
+    ]
+    for messages in attempts:
+        try:
+            answers = render_jinja_template(
+                conversations=[messages], chat_template=template, add_generation_prompt=True
+            )
+            return str(answers[0][0])
+        except jinja2.TemplateError as error:
+            reason = error
+    message = f"the model's chat template cannot be rendered: {reason}"
+    raise ModelLoadError(message)
+
+
+def _shown(text: str) -> str:
+    """Return a text as the prompt shows it: LF, with a final newline."""
+    lf = with_newlines(text, "\n")
+    return lf if lf.endswith("\n") else lf + "\n"

@@ -1,0 +1,1 @@
+"""Experiments on speculative decoding that a person can run: ``apply-edit lab``."""

@@ -1,0 +1,187 @@
+"""A lazy snippet cut at its markers into segments.
+
+Does not know: where the segments stand in the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from apply_edit.markers import is_bare_ellipsis, is_marker, removal_comment, trailing_marker
+from apply_edit.merge.outline import Outline, head_name, width
+from apply_edit.text import split_lines, strip_end
+
+# Languages whose bare ``...`` lines are text more often than not.
+PROSE = frozenset({"markdown", "rst", "text", "latex", None})
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One or more marker lines in a row.
+
+    Args:
+        width: Indentation of the first of them.
+        line: 0-based line of the snippet.
+    """
+
+    width: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Lines between two markers, without the blank lines next to the markers.
+
+    Args:
+        start: First line in the snippet's outline.
+        end: Line behind the last one.
+        before: Marker in front of it, or None at the start of the snippet.
+        after: Marker behind it, or None at the end of the snippet.
+        blanks_before: Blank lines between the marker and the segment.
+        blanks_after: Blank lines between the segment and the next marker.
+    """
+
+    start: int
+    end: int
+    before: Marker | None
+    after: Marker | None
+    blanks_before: int
+    blanks_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A snippet ready for alignment.
+
+    Args:
+        outline: The lines that are code, in order; markers are not among them.
+        origins: 0-based line of the snippet for each line of the outline.
+        segments: At least one line each.
+        markers: All markers in order.
+        removals: What comments ask to be removed, with their line.
+    """
+
+    outline: Outline
+    origins: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    markers: tuple[Marker, ...]
+    removals: tuple[tuple[str, int], ...]
+
+
+def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
+    """Cut a snippet at its markers.
+
+    Args:
+        text: The snippet, out of its fence.
+        original: The file: a line that it has is code, whatever it looks like.
+        language: Our name of the language, or None.
+    """
+    rows: list[tuple[str, int, bool]] = []
+    stubs = _stub_names(text)
+    removals: list[tuple[str, int]] = []
+    previous = ""
+    for number, raw in enumerate(split_lines(text)):
+        line = strip_end(raw)
+        target = _removal(line, original)
+        if target is not None:
+            removals.append((target, number))
+            continue
+        for piece, marker in _pieces(line, previous, original, language, stubs):
+            rows.append((piece, number, marker))
+        previous = line.strip() or previous
+    return _assemble(rows, tuple(removals))
+
+
+def _removal(line: str, original: Outline) -> str | None:
+    """Return the definition of the file that a comment asks to be removed, or None."""
+    wish = removal_comment(line)
+    if wish is None or line.strip() in original.places:
+        return None
+    words = wish.replace("`", " ").replace("()", " ").replace('"', " ").replace("'", " ").split()
+    if len(words) > 5:
+        return None
+    for word in words:
+        if len(original.named_places.get(word.strip(".,:;"), ())) == 1:
+            return word.strip(".,:;")
+    return None
+
+
+def _pieces(
+    line: str, previous: str, original: Outline, language: str | None, stubs: set[str]
+) -> list[tuple[str, bool]]:
+    """Tell code from markers in one line; a line may hold both."""
+    stripped = line.strip()
+    if not stripped:
+        return [(line, False)]
+    known = stripped in original.places
+    if is_marker(line):
+        return [(line, not known)]
+    if is_bare_ellipsis(line):
+        return [(line, not known and _ellipsis_elides(previous, original, language, stubs))]
+    split = None if known else trailing_marker(line)
+    if split is None:
+        return [(line, False)]
+    code, marker, rest = split
+    if not code.rstrip().endswith(("{", ":", "(", "[")):
+        return [(code if code.strip() in original.places else line, False)]
+    indent = line[: len(line) - len(line.lstrip())]
+    found = [(code, False), (f"{indent}    {marker}", True)]
+    if rest.strip():
+        found.append((indent + rest.strip(), False))
+    return found
+
+
+def _ellipsis_elides(
+    previous: str, original: Outline, language: str | None, stubs: set[str]
+) -> bool:
+    """Decide on a bare ``...`` that the file does not have.
+
+    In Python it is a body of its own unless the head before it is in the file, with a real body.
+    """
+    if language in PROSE or language == "yaml":
+        return False
+    if language != "python":
+        return True
+    name = head_name(previous)
+    if name in stubs:
+        return False
+    return previous in original.places or (name is not None and name in original.named_places)
+
+
+def _stub_names(text: str) -> set[str]:
+    """Return names that the snippet defines more than once, as overloads do."""
+    names = Counter(head_name(strip_end(line).strip()) for line in split_lines(text))
+    return {name for name, count in names.items() if name is not None and count > 1}
+
+
+def _assemble(rows: list[tuple[str, int, bool]], removals: tuple[tuple[str, int], ...]) -> Snippet:
+    lines: list[str] = []
+    origins: list[int] = []
+    segments: list[Segment] = []
+    markers: list[Marker] = []
+    pending: list[tuple[str, int]] = []
+    before: Marker | None = None
+    open_marker = False
+    for text, number, marker in [*rows, ("", -1, True)]:
+        if not marker:
+            pending.append((text, number))
+            continue
+        here = Marker(width(text), number) if number >= 0 else None
+        solid = [k for k, (line, _) in enumerate(pending) if line.strip()]
+        if solid:
+            first, last = solid[0], solid[-1] + 1
+            start = len(lines)
+            lines += [line for line, _ in pending[first:last]]
+            origins += [origin for _, origin in pending[first:last]]
+            segments.append(Segment(start, len(lines), before, here, first, len(pending) - last))
+        if here is not None and (solid or not open_marker):
+            markers.append(here)
+            before = here
+            open_marker = True
+        if solid and here is None:
+            open_marker = False
+        pending = []
+    return Snippet(
+        Outline(tuple(lines), {}), tuple(origins), tuple(segments), tuple(markers), removals
+    )

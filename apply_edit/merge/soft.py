@@ -1,0 +1,118 @@
+"""Decide which line of the file a changed line of the snippet replaces.
+
+Needed only next to markers: between two matched lines the snippet stands as it is, whatever became
+of what. Next to a marker a new line may be an addition or the new form of a line that is hidden
+behind the marker.
+
+Does not know: segments, blocks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rapidfuzz import fuzz
+
+from apply_edit.merge.outline import Outline, assigned_name, head_name
+
+_COMMENT = re.compile(r"(?://|#(?!\[)|/\*|\*|<!--|--\s|;|\"\"\"|%)")
+_IMPORT = re.compile(
+    r"(?:from\s+(?P<py>[\w.]+)\s+import\b|import\b.*\bfrom\s+(?P<js>['\"][^'\"]+['\"])"
+    r"|(?:const|let|var)\s.*=\s*require\((?P<req>['\"][^'\"]+['\"])\))"
+)
+_STATEMENT = re.compile(
+    r"(?:@[\w.]+|(?:if|for|while|with|return|raise|throw|switch|match|case|assert|yield)\b)"
+)
+_LIKE = 0.75
+_KEYED_LIKE = 0.4
+_MARGIN = 0.1
+_LIMIT = 60
+
+
+def is_comment(stripped: str) -> bool:
+    """Say whether a line looks like a comment (or the start or middle of one)."""
+    return _COMMENT.match(stripped) is not None
+
+
+def likeness(new: str, old: str) -> float:
+    """Return how much ``new`` looks like a changed form of ``old``: 0 for not at all, up to 1."""
+    if is_comment(new) != is_comment(old):
+        return 0.0
+    ratio = fuzz.ratio(new, old) / 100
+    name, other = head_name(new), head_name(old)
+    if name is not None or other is not None:
+        return max(0.9, ratio) if name == other else 0.0
+    module, other_module = _IMPORT.match(new), _IMPORT.match(old)
+    if module is not None and other_module is not None:
+        return (
+            max(0.85, ratio)
+            if module[0].split() and _module(module) == _module(other_module)
+            else 0
+        )
+    if old.rstrip(":{(;,)") and new.startswith(old.rstrip(":{(;,)")) and len(old) > 8:
+        return max(0.85, ratio)
+    key = assigned_name(new)
+    if key is not None and key == assigned_name(old) and ratio >= _KEYED_LIKE:
+        return max(0.85, ratio)
+    if new.startswith("return ") and old.startswith("return ") and ratio >= _KEYED_LIKE:
+        return max(_LIKE, ratio)
+    if key is not None and assigned_name(old) is not None and key != assigned_name(old):
+        return ratio - 0.2
+    return ratio
+
+
+def same_statement(new: str, old: str) -> bool:
+    """Say whether two lines begin the same kind of statement, so that one may be the other's form.
+
+    >>> same_statement("if WIN:", "if sys.platform == 'win32':"), same_statement("f(1)", "f(2)")
+    (True, False)
+    """
+    first, other = _STATEMENT.match(new), _STATEMENT.match(old)
+    return first is not None and other is not None and first[0] == other[0]
+
+
+def _module(match: re.Match[str]) -> str:
+    return next(group for group in match.groups() if group is not None).strip("'\"")
+
+
+def _in_new_block(i: int, lines: Outline, matches: dict[int, int], pairs: dict[int, int]) -> bool:
+    """Say whether the line stands in a block that the snippet opens anew."""
+    owner = lines.parents[i]
+    return owner >= 0 and owner not in matches and owner not in pairs
+
+
+def pair_lines(
+    new: list[int],
+    lines: Outline,
+    old: list[int],
+    original: Outline,
+    matches: dict[int, int],
+) -> dict[int, int]:
+    """Pair changed lines with the lines of the file that they replace, in order.
+
+    Args:
+        new: Lines of the snippet's outline without an equal line in the file.
+        lines: The snippet.
+        old: Lines of the file that may be replaced.
+        original: The file.
+        matches: What is matched already.
+
+    A pair must stand out: where a new line is about as like to two lines of the file (entries of a
+    list), it replaces neither.
+    """
+    new = [i for i in new if lines.stripped[i]][:_LIMIT]
+    pairs: dict[int, int] = {}
+    floor = -1
+    for i in new:
+        text = lines.stripped[i]
+        if _in_new_block(i, lines, matches, pairs):
+            continue
+        scored = sorted(
+            ((likeness(text, original.stripped[j]), j) for j in old if j > floor), reverse=True
+        )
+        if not scored or scored[0][0] < _LIKE:
+            continue
+        if len(scored) > 1 and scored[0][0] - scored[1][0] < _MARGIN:
+            continue
+        pairs[i] = floor = scored[0][1]
+    return pairs

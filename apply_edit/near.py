@@ -1,0 +1,114 @@
+r"""Say what stands in the file instead of a text that was not found.
+
+Does not know: how a hunk is applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from apply_edit.errors import AnchorNotFound
+from apply_edit.locate import anchor_rows, bodies
+from apply_edit.match import (
+    MAX_COMPARED,
+    NORMS,
+    FileLines,
+    Lines,
+    likely_starts,
+    ratio,
+    run_places,
+    trimmed,
+)
+from apply_edit.types import Hunk
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The region that resembles the old text most, for messages; lines are 1-based."""
+
+    start_line: int
+    end_line: int
+    score: float
+    line: int | None
+    expected: str
+    found: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the record as errors carry it."""
+        difference = (
+            None
+            if self.line is None
+            else {"line": self.line, "expected": self.expected, "found": self.found}
+        )
+        return {
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "score": round(self.score, 3),
+            "first_difference": difference,
+        }
+
+
+def nearest(file: FileLines, old: Lines) -> Near | None:
+    """Return the region that resembles ``old`` most, with its first differing line.
+
+    Example: for the old lines ``a``, ``b`` and a file ``x``, ``a``, ``c`` the region is lines 2 to
+    3 and the first difference is in line 3: expected ``b``, found ``c``.
+    """
+    if not file.bodies or not any(line.strip() for line in old):
+        return None
+    norm = "inner_space"
+    wanted = [NORMS[norm](line) for line in old]
+    starts = likely_starts(file, wanted, norm) or _by_longest_line(file, wanted, norm)
+    keys = file.keys(norm)
+    best: tuple[float, int] | None = None
+    for start in starts:
+        window = keys[start : start + len(wanted)]
+        score = sum(ratio(a, b) for a, b in zip(window, wanted, strict=False)) / len(wanted)
+        if best is None or score > best[0]:
+            best = (score, start)
+    if best is None or best[0] < 0.2:
+        return None
+    score, start = best
+    end = min(start + len(wanted), len(keys))
+    for i, want in enumerate(wanted):
+        have = file.bodies[start + i] if start + i < len(file.bodies) else ""
+        if NORMS[norm](have) != want or start + i >= len(file.bodies):
+            return Near(start + 1, end, score, start + i + 1, old[i], have)
+    return Near(start + 1, end, score, None, "", "")
+
+
+def _by_longest_line(file: FileLines, wanted: list[str], norm: str) -> list[int]:
+    """Return a start by the line that resembles the longest wanted line most."""
+    longest = max(range(len(wanted)), key=lambda i: len(wanted[i]))
+    heads = [key[:MAX_COMPARED] for key in file.keys(norm)]
+    query = wanted[longest][:MAX_COMPARED]
+    match = process.extractOne(query, heads, scorer=fuzz.ratio, score_cutoff=50)
+    return [] if match is None else [max(0, match[2] - longest)]
+
+
+def not_found(file: FileLines, hunk: Hunk, index: int, statuses: list[str]) -> AnchorNotFound:
+    """Make the error for a hunk whose old text is not in the file, with the near miss."""
+    old, new = bodies(hunk.old), trimmed(bodies(hunk.new))
+    near = nearest(file, old)
+    there = bool(new) and bool(run_places(file, new, "trailing_space"))
+    which = f"hunk {index + 1} of {len(statuses)}" if len(statuses) > 1 else "the old text"
+    message = f"{which} is not in the file"
+    if hunk.anchors and not anchor_rows(file, hunk.anchors):
+        message += f": the anchor {hunk.anchors[-1]!r} is not there"
+    elif not hunk.old.strip():
+        message += ": it names no text and no valid place"
+    elif near is not None:
+        message += f"; most like it are lines {near.start_line} to {near.end_line}"
+        if near.line is not None:
+            message += f", where line {near.line} is {near.found!r} and not {near.expected!r}"
+    if there:
+        message += "; the new text is there already"
+    return AnchorNotFound(
+        message,
+        hunk=index,
+        nearest=None if near is None else near.to_dict(),
+        already_applied=there,
+        hunks=statuses,
+    )

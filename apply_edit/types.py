@@ -1,0 +1,224 @@
+"""Records that cross module borders: plain data, no behaviour beyond derived values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from apply_edit.report import Report
+
+
+class EditFormat(StrEnum):
+    """How an edit is written."""
+
+    LAZY = "lazy"
+    UDIFF = "udiff"
+    SEARCH_REPLACE = "search_replace"
+    ROO_DIFF = "roo_diff"
+    V4A = "v4a"
+    STR_REPLACE = "str_replace"
+    WHOLE = "whole"
+    INSTRUCTION = "instruction"
+
+
+class Severity(StrEnum):
+    """What a finding of the guard does to the result."""
+
+    WARN = "warn"
+    REFUSE = "refuse"
+
+
+class FileOp(StrEnum):
+    """What an edit does to one file."""
+
+    UPDATE = "update"
+    ADD = "add"
+    DELETE = "delete"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that the caller should know about a result that is good nevertheless.
+
+    Args:
+        code: A stable word for programs, for example ``looser_match``.
+        message: One sentence for people.
+        lines: 1-based line numbers of the *result* (or of the edit where the message says so).
+    """
+
+    code: str
+    message: str
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    r"""One change: old text to be found in the file and the new text that takes its place.
+
+    Args:
+        old: Text to find, in the edit's own spelling; ``""`` for a pure insertion or a new file.
+        new: Text to put there; ``""`` for a pure deletion.
+        anchors: Lines (in order) after which the place must be searched, as V4A ``@@`` lines or the
+            section heading of a diff give them.
+        start_line: 1-based line that the edit claims for ``old``; a hint, never trusted alone.
+        whole_lines: True where ``old`` and ``new`` are sequences of whole lines, False where they
+            are pieces of text (``str_replace``).
+        replace_all: Every occurrence is meant.
+        at_end: ``old`` must end at the end of the file.
+        edit_line: 1-based line of the edit where the hunk begins, for messages.
+        insert_after: For a pure insertion that names its place by number: how many lines of the
+            file stand before it (0 is the top of the file).
+        readings: Other ``(old, new)`` pairs that the same lines of the edit may mean, tried after
+            the first one at every step of the search.
+        kinds: For a hunk of a diff: the sign of each of its lines (`` ``, ``-``, ``+``), which says
+            which of several equal lines goes.
+    """
+
+    old: str
+    new: str
+    anchors: tuple[str, ...] = ()
+    start_line: int | None = None
+    whole_lines: bool = True
+    replace_all: bool = False
+    at_end: bool = False
+    edit_line: int | None = None
+    insert_after: int | None = None
+    readings: tuple[tuple[str, str], ...] = ()
+    kinds: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """What an edit does to one file.
+
+    Args:
+        path: Path as the edit writes it, or ``None`` where the edit names none.
+        op: Update, add, delete, or replace the whole content.
+        hunks: Changes in the edit's order. For ``ADD`` and ``REPLACE`` one hunk with ``old == ""``.
+        move_to: New path for a move.
+        ordered: The format puts hunks in the order of the file (diffs, V4A patches), so the order
+            may tell equal places apart.
+    """
+
+    path: str | None
+    op: FileOp = FileOp.UPDATE
+    hunks: tuple[Hunk, ...] = ()
+    move_to: str | None = None
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedEdit:
+    """An edit in its intermediate form, whatever it was written in.
+
+    Args:
+        format: The format it was written in.
+        files: For structured formats: one entry per file. Empty for lazy, whole and instruction.
+        snippet: For ``LAZY`` and ``WHOLE``: the code, taken out of fence and prose.
+        instruction: The sentence, for ``INSTRUCTION`` or accompanying another format.
+        notices: What the parser had to overlook (a wrong count, a missing header).
+    """
+
+    format: EditFormat
+    files: tuple[FileEdit, ...] = ()
+    snippet: str | None = None
+    instruction: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HunkOutcome:
+    """What became of one hunk.
+
+    Args:
+        status: ``applied``, ``already_applied``, ``no_op`` or ``failed``.
+        step: Name of the search step that found it (``exact``, ``trailing_space``, …).
+        start_line: 1-based line of the original where it was applied.
+        score: Similarity in 0..1 of the place that was found; 1.0 for an exact match.
+    """
+
+    status: str
+    step: str = "exact"
+    start_line: int | None = None
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DirectResult:
+    """A structured edit applied without a model.
+
+    Args:
+        text: The new text.
+        outcomes: One per hunk, in the edit's order.
+        notices: Looser matches, overlooked faults of the edit.
+        deleted: The edit deletes the file (``text`` is then ``""``).
+        moved_to: New path, where the edit moves the file.
+    """
+
+    text: str
+    outcomes: tuple[HunkOutcome, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    deleted: bool = False
+    moved_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LazyMerge:
+    """A lazy snippet merged without a model, unique under the plain reading.
+
+    Args:
+        text: The merged text.
+        notices: What the reader may want to know.
+        spans: ``(start, end)`` half-open 0-based *line* spans of ``text`` that come from the
+            snippet and not from the original.
+    """
+
+    text: str
+    notices: tuple[Notice, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check of the guard found in a merged text.
+
+    Args:
+        check: Name of the check, for example ``leaked_marker``.
+        severity: Refuse or warn.
+        message: What, where, what to do.
+        lines: ``(start, end)`` half-open 0-based line spans of the merged text.
+        detail: The near miss: first differing line, lost lines, … JSON-serialisable.
+    """
+
+    check: str
+    severity: Severity
+    message: str
+    lines: tuple[tuple[int, int], ...] = ()
+    detail: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult:
+    """A merged file.
+
+    Args:
+        text: The merged text, line ends and all; encode it with ``SourceText.to_bytes``.
+        strategy: ``direct`` (spliced or merged without a model), ``model`` (written by the target),
+            ``merge`` (the deterministic merge, because the target's text was refused).
+        format: The format that the edit was taken for.
+        warnings: What the caller should know.
+        report: What the target did, or None where no model ran.
+        deleted: The edit deletes the file; ``text`` is then ``""``.
+        moved_to: New path, where the edit moves the file.
+    """
+
+    text: str
+    strategy: str
+    format: EditFormat
+    warnings: tuple[Notice, ...] = ()
+    report: Report | None = None
+    deleted: bool = False
+    moved_to: str | None = None
