@@ -251,7 +251,7 @@ def _one(text: str, edit: FileEdit, i: int, newline: str, *, strict: bool) -> Di
     """Apply a single hunk of an edit to the text as it is by now."""
     hunk = edit.hunks[i]
     if not hunk.whole_lines:
-        if not hunk.old or not (hunk.old.strip() or text.strip()):
+        if not hunk.old or not (hunk.old.strip() or text):
             return _into_empty(text, hunk)
         done = replace_text(text, hunk, i, len(edit.hunks), newline)
         if done is not None:

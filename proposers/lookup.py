@@ -33,16 +33,26 @@ class Lookup:
         self._index = NgramIndex(self._reference, longest)
         self._shortest = shortest
         self._cursor = 0
+        self._seen = 0
 
     def propose(self, output: Sequence[int], limit: int) -> Draft:
         """Return what follows the longest recent n-gram; see ``Proposer.propose``."""
         if limit <= 0 or not self._reference:
             return NOTHING
+        self._advance(output)
         start = self._find(output)
         if start is None:
             return NOTHING
         self._cursor = start
         return Draft(self._reference[start : start + limit], "original")
+
+    def _advance(self, output: Sequence[int]) -> None:
+        """Move the cursor behind what was copied since the last proposal."""
+        for token in output[self._seen :]:
+            if self._cursor == len(self._reference) or self._reference[self._cursor] != token:
+                break
+            self._cursor += 1
+        self._seen = len(output)
 
     def _find(self, output: Sequence[int]) -> int | None:
         if not output:

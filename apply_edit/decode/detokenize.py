@@ -39,14 +39,18 @@ class Detokenizer:
         self._tokenizer = tokenizer
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._ids: list[int] = []
+        self._anchor = 0
         self._given = 0
 
     def push(self, ids: Iterable[int]) -> str:
         """Take committed ids and return the text that is now complete."""
         if self._tokenizer.is_byte_level:
             return self._utf8.decode(b"".join(self._tokenizer.token_bytes(i) for i in ids))
-        self._ids.extend(ids)
-        return self._window(final=False)
+        pieces = []
+        for token in ids:
+            self._ids.append(token)
+            pieces.append(self._window(final=False))
+        return "".join(pieces)
 
     def flush(self) -> str:
         """Return what was held back; the output has ended."""
@@ -55,12 +59,14 @@ class Detokenizer:
         return self._window(final=True)
 
     def _window(self, *, final: bool) -> str:
-        """Decode since the last safe place; one token of overlap keeps leading spaces right."""
-        anchor = max(0, self._given - 1)
-        before = self._tokenizer.decode(self._ids[anchor : self._given])
-        text = self._tokenizer.decode(self._ids[anchor:])
+        """Decode from one piece before the new one, which keeps leading spaces right.
+
+        Both the anchor and what was given out end with a whole character.
+        """
+        before = self._tokenizer.decode(self._ids[self._anchor : self._given])
+        text = self._tokenizer.decode(self._ids[self._anchor :])
         waiting = len(self._ids) - self._given
         if text.endswith("\ufffd") and waiting < _LONGEST_TAIL and not final:
             return ""
-        self._given = len(self._ids)
+        self._anchor, self._given = self._given, len(self._ids)
         return text[len(before) :]

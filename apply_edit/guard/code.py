@@ -34,7 +34,8 @@ class DuplicateDefinition(Check):
         lines = set(merge.inserted)
         if not lines:
             return
-        yield from self._imports(merge)
+        if not merge.is_prose:
+            yield from self._imports(merge)
         if merge.grammar is None:
             return
         after = [d for d in definitions(merge.text, merge.grammar) if self._counts(d, merge)]

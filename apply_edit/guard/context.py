@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from apply_edit.align import Op, line_ops
-from apply_edit.guard.judge import Judgement, judge
+from apply_edit.guard.judge import Judgement, judge, restated_lines
 from apply_edit.guard.keys import loose
 from apply_edit.guard.reach import Reach, reach_of, spliced
 from apply_edit.syntax import Definition, canonical_language, definitions, has_grammar
@@ -130,6 +130,11 @@ class Context:
         if self.structured:
             text = spliced(self.original, self.hunks)
         return None if text is None else Counter(loose(line) for line in split_lines(text))
+
+    @cached_property
+    def restated(self) -> set[int]:
+        """Original lines of definitions that the snippet writes out in full."""
+        return restated_lines(self)
 
     @cached_property
     def reach(self) -> Reach:

@@ -66,15 +66,17 @@ def _judge_snippet(merge: Context) -> Judgement:
     # Three dots may be code; whether they are is a question for another check.
     wanted |= {key for key in merge.content_keys if is_bare_ellipsis(key)}
     moved = Counter(merge.new_keys[j] for j in merge.inserted)
-    restated: set[int] | None = None
+    fresh = set(merge.inserted)
     for op in merge.changes:
         removed, added = _solid(merge, op)
-        beside = _touches(op, merge)
+        near = _near(op, merge)
         if not removed and not added:
-            if not beside:
+            if not near:
                 verdict.blank_outside.append(min(op.new_start, max(len(merge.new) - 1, 0)))
             continue
         foreign = [j for j in added if merge.new_keys[j] not in wanted]
+        # A snippet line that the file had all along only says where the edit is.
+        beside = not near.isdisjoint(fresh)
         if beside:
             # Wrapping existing code (a new ``try:``) moves it to the right; that is no new line.
             shifted = {merge.old_keys[i] for i in removed}
@@ -86,12 +88,10 @@ def _judge_snippet(merge: Context) -> Judgement:
         lost = [i for i in removed if merge.reach.removals.isdisjoint(_words(merge.old[i]))]
         if not beside:
             # No move can begin here: the snippet would have to show the gap that it leaves.
-            verdict.lost_outside += lost
+            verdict.lost_outside += _without_successor(merge, lost, foreign) if foreign else lost
             continue
         lost = [i for i in lost if not _take(moved, merge.old_keys[i])]
-        if restated is None:
-            restated = _restated(merge)
-        lost = [i for i in lost if i not in restated]
+        lost = [i for i in lost if i not in merge.restated]
         verdict.lost_beside += _without_successor(merge, lost, added)
     return verdict
 
@@ -140,12 +140,16 @@ def _judge_known(merge: Context, wanted: Counter[str]) -> Judgement:
 
 
 def _judge_instruction(merge: Context) -> Judgement:
-    """A sentence names no lines: whatever has no successor counts as removed beside the edit."""
+    """A sentence names only lines that it quotes; others without successor count as removed."""
     verdict = Judgement()
     moved = Counter(merge.new_keys[j] for j in merge.inserted)
     for op in merge.changes:
         removed, added = _solid(merge, op)
-        lost = [i for i in removed if not _take(moved, merge.old_keys[i])]
+        lost = [
+            i
+            for i in removed
+            if merge.old[i].strip() not in merge.edit_text and not _take(moved, merge.old_keys[i])
+        ]
         verdict.lost_beside += _without_successor(merge, lost, added)
     return verdict
 
@@ -175,13 +179,13 @@ def _is_inner(op: Op, merge: Context) -> bool:
     return end in joined
 
 
-def _touches(op: Op, merge: Context) -> bool:
-    """Say whether a change holds a line of the snippet or stands beside one."""
+def _near(op: Op, merge: Context) -> set[int]:
+    """Return the snippet's result lines in a change or right beside it (blank lines apart)."""
     before = op.new_start - 1
     while before >= 0 and not merge.new_keys[before]:
         before -= 1
     near = {before, _next_solid(merge, op.new_end), *range(op.new_start, op.new_end)}
-    return not near.isdisjoint(merge.reach.covered)
+    return near & merge.reach.covered
 
 
 def _next_solid(merge: Context, line: int) -> int:
@@ -205,7 +209,7 @@ def _without_successor(merge: Context, lost: list[int], added: list[int]) -> lis
     ]
 
 
-def _restated(merge: Context) -> set[int]:
+def restated_lines(merge: Context) -> set[int]:
     """Return original lines of definitions that the snippet writes out in full."""
     snippet = merge.edit.snippet or ""
     if merge.grammar is None:

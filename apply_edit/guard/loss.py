@@ -52,7 +52,8 @@ class Truncated(Check):
         tail = [i for i in lost if i >= op.old_start]
         cut = self._cut_line(merge, op.old_start)
         asked = merge.by_instruction and _ASKS_REMOVAL.search(merge.edit_text)
-        if (len(tail) >= _LOST_BESIDE and not asked) or cut is not None:
+        much = len(tail) >= _LOST_BESIDE or not set(tail).isdisjoint(merge.judgement.lost_outside)
+        if (much and not asked) or cut is not None:
             near = tail[0] if tail else cut
             message = (
                 f"the result ends at line {last + 1}, and {max(len(tail), 1)} lines of the original"

@@ -71,7 +71,7 @@ def segments_of(snippet: str, known: frozenset[str], result: frozenset[str]) -> 
 
     Args:
         snippet: The snippet.
-        known: Keys of the original's lines: a marker that is one of them is content.
+        known: Keys of the original's lines: three dots that are one of them are code.
         result: Keys of the result's lines: a removal comment that reached it is content.
     """
     segments: list[Segment] = []
@@ -89,7 +89,7 @@ def segments_of(snippet: str, known: frozenset[str], result: frozenset[str]) -> 
         key = loose(line)
         if not key or (removal_comment(line) is not None and key not in result):
             continue
-        if (is_marker(line) or is_bare_ellipsis(line)) and key not in known:
+        if is_marker(line) or (is_bare_ellipsis(line) and key not in known):
             close()
             continue
         inner = None if key in known else trailing_marker(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -136,13 +137,13 @@ class WhitespaceOnly(Check):
     def _asked(self, merge: Context) -> bool:
         if merge.by_instruction:
             return _ASKS_SPACE.search(merge.edit_text) is not None
+        if merge.wanted is not None:
+            before = Counter(merge.old_keys)
+            return all(before[key] == merge.wanted[key] for key in {*before, *merge.wanted} if key)
         if merge.structured:
-            pairs = [
-                ([*map(loose, split_lines(h.old))], [*map(loose, split_lines(h.new))])
-                for h in merge.hunks
-            ]
-            return all([k for k in a if k] == [k for k in b if k] for a, b in pairs)
-        return not (merge.content_keys - set(merge.old_keys))
+            return all(loose(hunk.old) == loose(hunk.new) for hunk in merge.hunks)
+        wanted = {key for segment in merge.reach.segments for key in segment.keys}
+        return not wanted - set(merge.old_keys)
 
 
 class EncodingJunk(Check):

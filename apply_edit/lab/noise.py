@@ -31,7 +31,8 @@ def run(runs: int, seed: int) -> LabResult:
         rows=tuple((line.label, *(f"{tv:.4f}" for tv in line.ys)) for line in series),
         plot=Plot("runs", "total variation distance", tuple(series), log_x=True, log_y=True),
         notes=(
-            "Noise shrinks with the square root of the runs, bias stays where it is.",
+            "Noise shrinks with the square root of the runs, bias stays where it is. Chance alone "
+            "is a mean: one correct series is now below it, now up to twice as far.",
             "A missing bonus token is no bias: the distribution is right, only the rounds are "
             "shorter.",
         ),

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from apply_edit.errors import MergeUndetermined
 from apply_edit.merge.build import Builder
-from apply_edit.merge.chain import Chain, Run, align, find_runs, standing
+from apply_edit.merge.chain import Chain, align, standing
 from apply_edit.merge.outline import Outline
+from apply_edit.merge.runs import Run, find_runs
 from apply_edit.merge.place import Placer, prune, undetermined
 from apply_edit.merge.snippet import Snippet, read_snippet
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
@@ -19,8 +20,10 @@ from apply_edit.types import LazyMerge
 
 __all__ = ["merge_lazy"]
 
-# Two alignments whose merits differ by less are equally good.
-_EQUAL = 0.1
+# Two alignments whose merits differ by less are equally good. Where even the matched lines weigh
+# the same, that one of them leaves out fewer lines does not decide.
+_EQUAL = 0.25
+_SAME = 0.005
 
 
 def merge_lazy(
@@ -62,16 +65,22 @@ def merge_lazy(
 
 
 def _outline(text: str, language: str | None) -> Outline:
+    lines = tuple(strip_end(line) for line in split_lines(text))
+    return Outline(lines, lambda: _definition_ends(text, language))
+
+
+def _definition_ends(text: str, language: str | None) -> dict[int, int]:
+    """Return where the definitions end, by the line of their head; empty without a grammar."""
     ends: dict[int, int] = {}
-    if has_grammar(language) and language is not None:
+    if language is not None and has_grammar(language):
         for found in definitions(text, language):
             if found.kind != "import" and found.end_line > found.head_line + 1:
                 ends[found.head_line] = max(found.end_line, ends.get(found.head_line, 0))
-    return Outline(tuple(strip_end(line) for line in split_lines(text)), ends)
+    return ends
 
 
 def _only_snippet(original: str, snippet: str, language: str | None) -> LazyMerge:
-    parts = read_snippet(snippet, Outline((), {}), language)
+    parts = read_snippet(snippet, Outline(()), language)
     if parts.markers:
         message = "the file is empty, so there is nothing that a marker could stand for"
         raise MergeUndetermined(message, reason="no_anchor", line=parts.markers[0].line + 1)
@@ -124,9 +133,9 @@ def _check_alternatives(
     language: str | None,
 ) -> None:
     """Refuse where leaving out a run gives an alignment as good and another text."""
-    for run in _contested(standing(snippet, runs), chain):
+    for run in _contested(standing(runs), chain):
         other = align(snippet, outline, runs, without=run)
-        if other.weight < chain.weight - _EQUAL:
+        if other.weight < chain.weight - _SAME and other.score < chain.score - _EQUAL:
             continue
         try:
             text: str | None = _merge(original, outline, snippet, other, language).text
@@ -163,8 +172,8 @@ def _check_result(original: str, snippet: str, text: str, language: str | None) 
     """Refuse a text that the grammar likes less than the original, or with a double definition."""
     if language is None or not has_grammar(language) or text == original:
         return
-    before, after = error_nodes(original, language), error_nodes(text, language)
-    if after and not before:
+    after = error_nodes(text, language)
+    if after and not error_nodes(original, language):
         line = after[0].start_line + 1
         message = f"the merged text does not parse (line {line}), so the alignment cannot be right"
         raise MergeUndetermined(message, reason="syntax", line=1)

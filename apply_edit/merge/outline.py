@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +37,11 @@ _HEADS = (
     re.compile(
         rf"(?:(?P<kind>(?:[\w<>\[\],.?*&:]+\s+)*?))(?P<name>{_WORD})\s*(?:<[^>]*>)?\([^;]*\)[^;={{]*\{{$"
     ),
+)
+# One cheap look that spares most lines the patterns above.
+_MAYBE_HEAD = re.compile(
+    r"\{$|\($|=>|\b(?:class|interface|struct|enum|trait|module|namespace|record|union|object|protocol|"
+    r"message|service|impl|def|fn|func|function|fun|sub|type|const|let|var)\b"
 )
 _NOT_NAMES = frozenset(
     (
@@ -67,7 +73,7 @@ def head_name(stripped: str) -> str | None:
     >>> head_name("def f(a):"), head_name("func (s *Store) Get(k string) {"), head_name("x = 1")
     ('f', 'Store.Get', None)
     """
-    if not stripped or len(stripped) > 400:
+    if len(stripped) > 400 or _MAYBE_HEAD.search(stripped) is None:
         return None
     for number, pattern in enumerate(_HEADS):
         match = pattern.match(stripped)
@@ -101,11 +107,17 @@ class Outline:
 
     Args:
         lines: Lines without line ends.
-        ends: Half-open end lines of definitions, by head line, as a grammar gives them.
+        read_ends: Gives the lines behind definitions, by head line, as a grammar sees them. Called
+            once, and only when it is needed.
     """
 
     lines: tuple[str, ...]
-    ends: dict[int, int]
+    read_ends: Callable[[], dict[int, int]] = dict
+
+    @cached_property
+    def ends(self) -> dict[int, int]:
+        """Lines behind definitions, by head line; empty without a grammar."""
+        return self.read_ends()
 
     @cached_property
     def stripped(self) -> list[str]:
@@ -150,7 +162,8 @@ class Outline:
     @cached_property
     def contexts(self) -> list[str]:
         """Name or text of each line's owner; "" for none."""
-        return [self.key(parent) if parent >= 0 else "" for parent in self.parents]
+        keys = {parent: self.key(parent) for parent in set(self.parents) if parent >= 0}
+        return [keys.get(parent, "") for parent in self.parents]
 
     def key(self, i: int) -> str:
         """What a line is recognised by as an owner: the name that it defines, or its text."""

@@ -187,6 +187,8 @@ class Placer:
             raise undetermined(self.snippet, segment.start, "file_start", message)
         if above:
             self._check_addition(new[-1], above[-1])
+        if above and self.lines.widths[new[0]] > self.lines.widths[first]:
+            return above[-1] + 1, True  # the end of the block before, not the start of what follows
         return place, True
 
     def _check_addition(self, new: int, old: int) -> None:
@@ -228,12 +230,17 @@ class Placer:
         closed = self._closed_block(segment, last, new, ceiling)
         if closed is not None and closed > place + 1:
             return self._full_block(segment, last, new, closed)
+        if closed is not None and new:
+            return place + 1, True
         if not new:
             self._check_tail(segment, place)
             return place + 1, False
+        owner = self._owner(new[0])
+        if owner is not None:
+            ceiling = min(ceiling, max(place + 1, self.original.block_end(owner)))
         below = self.original.solid_between(place + 1, ceiling)
         if not below:
-            return (ceiling if segment.after is None else place + 1), True
+            return place + 1, True
         pairs = pair_lines(new, self.lines, below[: len(new) + 2], self.original, self.matches)
         if pairs:
             latest = max(pairs)

@@ -183,5 +183,5 @@ def _assemble(rows: list[tuple[str, int, bool]], removals: tuple[tuple[str, int]
             open_marker = False
         pending = []
     return Snippet(
-        Outline(tuple(lines), {}), tuple(origins), tuple(segments), tuple(markers), removals
+        Outline(tuple(lines)), tuple(origins), tuple(segments), tuple(markers), removals
     )

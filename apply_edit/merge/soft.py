@@ -20,8 +20,10 @@ _IMPORT = re.compile(
     r"(?:from\s+(?P<py>[\w.]+)\s+import\b|import\b.*\bfrom\s+(?P<js>['\"][^'\"]+['\"])"
     r"|(?:const|let|var)\s.*=\s*require\((?P<req>['\"][^'\"]+['\"])\))"
 )
+# Two calls of one function are entries of a list as often as one is the new form of the other.
+_CALL = re.compile(r"(?:await\s+)?[\w.$:>-]+!?\(")
 _STATEMENT = re.compile(
-    r"(?:@[\w.]+|(?:if|for|while|with|return|raise|throw|switch|match|case|assert|yield)\b)"
+    r"(?:@[\w.]+|(?:await\s+)?[\w.$]+!?\(|(?:if|for|while|with|return|raise|throw|switch|match|case|assert|yield)\b)"
 )
 _LIKE = 0.75
 _KEYED_LIKE = 0.4
@@ -54,6 +56,9 @@ def likeness(new: str, old: str) -> float:
     key = assigned_name(new)
     if key is not None and key == assigned_name(old) and ratio >= _KEYED_LIKE:
         return max(0.85, ratio)
+    call, other_call = _CALL.match(new), _CALL.match(old)
+    if call is not None and other_call is not None and call[0] == other_call[0]:
+        return 0.0
     if new.startswith("return ") and old.startswith("return ") and ratio >= _KEYED_LIKE:
         return max(_LIKE, ratio)
     if key is not None and assigned_name(old) is not None and key != assigned_name(old):
@@ -64,7 +69,7 @@ def likeness(new: str, old: str) -> float:
 def same_statement(new: str, old: str) -> bool:
     """Say whether two lines begin the same kind of statement, so that one may be the other's form.
 
-    >>> same_statement("if WIN:", "if sys.platform == 'win32':"), same_statement("f(1)", "f(2)")
+    >>> same_statement("if WIN:", "if sys.platform == 'win32':"), same_statement("f(1)", "g(1)")
     (True, False)
     """
     first, other = _STATEMENT.match(new), _STATEMENT.match(old)

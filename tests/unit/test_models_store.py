@@ -250,6 +250,30 @@ def test_too_little_space_is_said_before_anything_is_fetched(tmp_path):
     make_store(tmp_path, free=lambda _path: needed).pull("tiny")
 
 
+def test_what_is_here_already_needs_no_space_again(tmp_path):
+    """A resumed download is not refused for the space of the parts that it has."""
+    index = FakeIndex(fail_at={3: SourceError("reset")})
+    with pytest.raises(DownloadFailed):
+        make_store(tmp_path, index=index).pull("tiny")
+    needed = len(PARTS[2]) + WORKING_BYTES + len(WHOLE)
+
+    with pytest.raises(DiskFull):
+        make_store(tmp_path, free=lambda _path: needed - 1).pull("tiny")
+    make_store(tmp_path, free=lambda _path: needed).pull("tiny")
+
+
+def test_a_position_that_goes_back_is_not_taken_back():
+    """What is watched from outside can shrink (a temporary file is gone); the bar does not."""
+    progress = RecordingProgress()
+    progress.start(None, "x")
+    meter = Meter(progress)
+
+    for position in (10, 7, 12):
+        meter.to(position)
+
+    assert progress.advanced == [12]
+
+
 def test_a_disk_that_fills_up_while_downloading_is_a_full_disk(tmp_path):
     """ENOSPC does not fall through to the next source: that one would fail, too."""
     index = FakeIndex(fail_at={2: OSError(errno.ENOSPC, "No space left on device")})

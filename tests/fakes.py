@@ -1,0 +1,166 @@
+"""Targets and tokenizers without weights.
+
+Every fake target keeps its own copy of what each cache slot holds, checks what it is asked to do,
+and counts passes, so that a test can place rejections exactly and see that none leaves a trace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from apply_edit.decode.target import Block, Scores
+
+
+@dataclass
+class FakeScores:
+    """Logits rows that were computed beforehand."""
+
+    rows: torch.Tensor
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def logits(self, start: int, stop: int) -> torch.Tensor:
+        """Return rows ``[start, stop)``."""
+        if not 0 <= start < stop <= self.num_rows:
+            message = f"rows {start}..{stop} asked for, there are {self.num_rows}"
+            raise AssertionError(message)
+        return self.rows[start:stop]
+
+
+@dataclass
+class FakeTarget:
+    """A target whose logits are a function of the tokens before.
+
+    Args:
+        next_logits: Maps the ids of a row to ``[vocab]`` logits of the next token.
+        vocab_size: Number of ids.
+        context_limit: Most tokens of a row.
+    """
+
+    next_logits: Callable[[tuple[int, ...]], torch.Tensor]
+    vocab_size: int
+    context_limit: int = 1 << 20
+    rows: dict[int, list[int]] = field(default_factory=dict)
+    num_passes: int = 0
+    widths: list[int] = field(default_factory=list)
+    _next: int = 0
+    _tree: dict[int, list[int]] = field(default_factory=dict)
+
+    def open_row(self) -> int:
+        """Return a new empty row."""
+        self._next += 1
+        self.rows[self._next] = []
+        return self._next
+
+    def close_row(self, row: int) -> None:
+        """Forget a row."""
+        del self.rows[row]
+
+    def length(self, row: int) -> int:
+        """Return the cached tokens of a row."""
+        return len(self.rows[row])
+
+    def score(self, blocks: Sequence[Block]) -> list[Scores]:
+        """Append blocks; see ``Target.score``."""
+        assert blocks, "a pass needs at least one block"
+        assert len({block.row for block in blocks}) == len(blocks), "one block per row"
+        self.num_passes += 1
+        self.widths.append(sum(len(block.ids) for block in blocks))
+        return [self._score(block) for block in blocks]
+
+    def _score(self, block: Block) -> Scores:
+        assert block.ids, "an empty block was scored"
+        assert 0 <= block.wanted <= len(block.ids)
+        assert all(0 <= token < self.vocab_size for token in block.ids), "an id out of range"
+        cached = self.rows[block.row]
+        base = tuple(cached)
+        assert len(base) + len(block.ids) <= self.context_limit, "the context is exceeded"
+        parents = block.parents or tuple(range(-1, len(block.ids) - 1))
+        prefixes: list[tuple[int, ...]] = []
+        for node, parent in enumerate(parents):
+            assert parent < node
+            before = prefixes[parent] if parent >= 0 else base
+            prefixes.append((*before, block.ids[node]))
+        cached.extend(block.ids)
+        wanted = prefixes[len(prefixes) - block.wanted :] if block.wanted else []
+        logits = [self.next_logits(prefix) for prefix in wanted]
+        return FakeScores(torch.stack(logits) if logits else torch.zeros(0, self.vocab_size))
+
+    def rollback(self, row: int, length: int) -> None:
+        """Shorten a row; see ``Target.rollback``."""
+        if not 0 <= length <= len(self.rows[row]):
+            message = f"rollback to {length} of {len(self.rows[row])}"
+            raise ValueError(message)
+        del self.rows[row][length:]
+
+    def keep_branch(self, row: int, base: int, offsets: Sequence[int]) -> None:
+        """Keep a branch; see ``Target.keep_branch``."""
+        cached = self.rows[row]
+        kept = [cached[base + offset] for offset in offsets]
+        assert list(offsets) == sorted(set(offsets))
+        cached[base:] = kept
+
+
+def scripted_target(
+    prompt_length: int, script: Sequence[int], vocab_size: int, context_limit: int = 1 << 20
+) -> FakeTarget:
+    """Return a target that writes ``script`` after any prompt of the given length.
+
+    Its wish depends on the position only, so a rejected draft token does not disturb it. Behind the
+    script it goes on with token 0.
+    """
+
+    def next_logits(prefix: tuple[int, ...]) -> torch.Tensor:
+        place = len(prefix) - prompt_length
+        row = torch.zeros(vocab_size)
+        row[script[place] if 0 <= place < len(script) else 0] = 1.0
+        return row
+
+    return FakeTarget(next_logits, vocab_size, context_limit)
+
+
+def hash_target(vocab_size: int = 50, context: int = 8, seed: int = 0) -> FakeTarget:
+    """Return a target whose next token depends on a hash of the last ids; no float ties."""
+    known: dict[tuple[int, ...], torch.Tensor] = {}
+
+    def next_logits(prefix: tuple[int, ...]) -> torch.Tensor:
+        tail = prefix[-context:]
+        if tail not in known:
+            digest = hashlib.sha256(repr((seed, tail)).encode()).digest()
+            generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
+            known[tail] = torch.randn(vocab_size, generator=generator)
+        return known[tail]
+
+    return FakeTarget(next_logits, vocab_size)
+
+
+class ByteTokenizer:
+    """One token per byte, then one each for special tokens."""
+
+    is_byte_level = True
+    chat_template = None
+    vocab_size = 258
+    eos_ids = frozenset({256})
+
+    def encode_data(self, text: str) -> list[int]:
+        """Encode text as its bytes."""
+        return list(text.encode("utf-8"))
+
+    def encode_control(self, text: str) -> list[int]:
+        """Encode text as its bytes; there is no special syntax."""
+        return list(text.encode("utf-8"))
+
+    def token_bytes(self, token: int) -> bytes:
+        """Return the byte of a token, nothing for a special one."""
+        return bytes([token]) if token < 256 else b""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids."""
+        return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")

@@ -1,0 +1,470 @@
+from __future__ import annotations
+
+import time
+from textwrap import dedent
+
+import pytest
+
+from apply_edit.errors import MergeUndetermined
+from apply_edit.merge import merge_lazy
+
+STACK = dedent(
+    '''\
+    import os
+
+
+    class Stack:
+        """A stack."""
+
+        def __init__(self):
+            self.items = []
+
+        def push(self, item):
+            self.items.append(item)
+
+        def pop(self):
+            return self.items.pop()
+
+        def peek(self):
+            return self.items[-1]
+
+
+    def main():
+        stack = Stack()
+        stack.push(1)
+        print(stack.pop())
+    '''
+)
+CART = dedent(
+    """\
+    import { a } from "./a";
+
+    export class Cart {
+      constructor() {
+        this.lines = [];
+      }
+
+      add(product, quantity) {
+        const line = this.find(product);
+        line.quantity += quantity;
+        this.save();
+      }
+
+      clear() {
+        this.lines = [];
+        this.save();
+      }
+    }
+
+    export function total(cart) {
+      return cart.lines.reduce((sum, line) => sum + line.price, 0);
+    }
+    """
+)
+
+
+def merged(original: str, snippet: str, language: str | None = "python") -> str:
+    return merge_lazy(original, dedent(snippet), language=language).text
+
+
+def refusal(original: str, snippet: str, language: str | None = "python") -> str:
+    with pytest.raises(MergeUndetermined) as info:
+        merge_lazy(original, dedent(snippet), language=language)
+    assert info.value.fields["line"] >= 1
+    assert info.value.message
+    return info.value.fields["reason"]
+
+
+def test_changed_method_between_class_markers():
+    """A method shown between two markers of a class replaces the method of the same name."""
+    result = merged(
+        STACK,
+        """\
+        # ... existing code ...
+
+        class Stack:
+            # ... existing code ...
+
+            def pop(self):
+                if not self.items:
+                    raise IndexError("empty")
+                return self.items.pop()
+
+            # ... existing code ...
+
+        # ... existing code ...
+        """,
+    )
+    new = '        if not self.items:\n            raise IndexError("empty")\n'
+    assert result == STACK.replace("    def pop(self):\n", "    def pop(self):\n" + new)
+
+
+def test_marker_inside_a_body_keeps_the_rest_of_the_body():
+    """A marker in a function stands for the lines of the function that are not shown."""
+    result = merged(
+        STACK,
+        """\
+        def main():
+            # ... existing code ...
+            stack.push(1)
+            stack.push(2)
+            # ... existing code ...
+        """,
+    )
+    assert result == STACK.replace("push(1)\n", "push(1)\n    stack.push(2)\n")
+
+
+def test_function_without_marker_replaces_its_namesake():
+    """A whole function without any marker replaces the function of that name, and nothing else."""
+    result = merged(
+        STACK,
+        """\
+        def main(argv):
+            print(argv)
+        """,
+    )
+    assert result == STACK[: STACK.index("def main")] + "def main(argv):\n    print(argv)\n"
+
+
+def test_method_without_class_takes_the_indentation_of_the_file():
+    """A method written at the left margin replaces the method in the class, indented as there."""
+    result = merged(
+        STACK,
+        """\
+        def push(self, item):
+            self.items.append(item)
+            return self
+        """,
+    )
+    assert result == STACK.replace("append(item)\n", "append(item)\n        return self\n")
+
+
+def test_new_method_before_the_next_anchor():
+    """A new method between two shown ones goes between them, with the blank lines of the snippet."""
+    result = merged(
+        STACK,
+        """\
+        class Stack:
+            # ... existing code ...
+
+            def pop(self):
+                # ... existing code ...
+
+            def clear(self):
+                self.items.clear()
+
+            def peek(self):
+                # ... existing code ...
+        """,
+    )
+    new = "    def clear(self):\n        self.items.clear()\n\n"
+    assert result == STACK.replace("    def peek", new + "    def peek")
+
+
+def test_new_method_at_the_end_of_a_class():
+    """A new method between a marker and the closing brace of its class goes before that brace."""
+    result = merged(
+        CART,
+        """\
+        export class Cart {
+          // ... existing code ...
+
+          size() {
+            return this.lines.length;
+          }
+        }
+        """,
+        "javascript",
+    )
+    new = "\n  size() {\n    return this.lines.length;\n  }\n}\n\nexport"
+    assert result == CART.replace("}\n\nexport function", new + " function")
+
+
+def test_new_import_and_changed_function():
+    """An added import and a change further down are both merged."""
+    result = merged(
+        STACK,
+        """\
+        import os
+        import sys
+
+        # ... existing code ...
+
+        def main():
+            stack = Stack()
+            stack.push(sys.argv[1])
+            print(stack.pop())
+        """,
+    )
+    expected = STACK.replace("import os\n", "import os\nimport sys\n")
+    assert result == expected.replace("push(1)", "push(sys.argv[1])")
+
+
+def test_deletion_by_adjacency():
+    """Lines of the file that are missing between two neighbours of the snippet are deleted."""
+    result = merged(
+        STACK,
+        """\
+        # ... existing code ...
+
+            def __init__(self):
+                self.items = []
+
+            def pop(self):
+                return self.items.pop()
+
+        # ... existing code ...
+        """,
+    )
+    assert result == STACK.replace(
+        "    def push(self, item):\n        self.items.append(item)\n\n", ""
+    )
+
+
+@pytest.mark.parametrize(
+    "comment", ["# remove push", "# removed: push()", "# delete the push method"]
+)
+def test_removal_comment(comment):
+    """A comment that asks for the removal of a method of the file removes it."""
+    result = merged(
+        STACK,
+        f"""\
+        class Stack:
+            # ... existing code ...
+
+            {comment}
+
+            # ... existing code ...
+        """,
+    )
+    assert result == STACK.replace(
+        "    def push(self, item):\n        self.items.append(item)\n\n", ""
+    )
+
+
+def test_comment_that_only_sounds_like_a_removal_is_code():
+    """A comment about removing something that is no definition is inserted like any line."""
+    result = merged(
+        STACK,
+        """\
+        def main():
+            stack = Stack()
+            # remove trailing spaces
+            stack.push(1)
+            # ... existing code ...
+        """,
+    )
+    assert result == STACK.replace("= Stack()\n", "= Stack()\n    # remove trailing spaces\n")
+
+
+def test_wrapping_the_rest_of_a_body():
+    """A marker inside a new block moves the elided lines into the block, one level deeper."""
+    result = merged(
+        STACK,
+        """\
+        def main():
+            try:
+                # ... existing code ...
+            except IndexError:
+                print("empty")
+        """,
+    )
+    body = "    try:\n        stack = Stack()\n        stack.push(1)\n        print(stack.pop())\n"
+    end = '    except IndexError:\n        print("empty")\n'
+    assert result == STACK[: STACK.index("    stack = Stack()")] + body + end
+
+
+def test_crlf_and_tabs_and_trailing_space_are_kept():
+    """Kept lines have their bytes, and new lines the line end of the file."""
+    original = "int a;  \r\nvoid f() {\r\n\tone();\t\r\n\ttwo();\r\n}\r\nint b;\r\n"
+    result = merge_lazy(
+        original,
+        "// ... existing code ...\nvoid f() {\n\tone();\n\tand_a_half();\n\ttwo();\n}\nint b;\n",
+        language="c",
+    )
+    assert result.text == original.replace("\ttwo", "\tand_a_half();\r\n\ttwo").replace(
+        "one();\t\r", "one();\r"
+    ) or result.text == original.replace("\ttwo", "\tand_a_half();\r\n\ttwo")
+    assert result.text.count("\n") == result.text.count("\r\n")
+    assert result.text.startswith("int a;  \r\n")
+
+
+def test_spans_name_the_new_lines():
+    """The spans are the lines of the result that the file did not have."""
+    result = merge_lazy(
+        "a = 1\nb = 2\nc = 3\nd = 4\n",
+        "# ... existing code ...\nb = 2\nx = 9\ny = 8\nc = 3\n# ... existing code ...\n",
+        language="python",
+    )
+    assert result.text == "a = 1\nb = 2\nx = 9\ny = 8\nc = 3\nd = 4\n"
+    assert result.spans == ((2, 4),)
+
+
+def test_no_final_newline_stays_so():
+    """A file without a final newline has none after the merge, also with a new last line."""
+    original = "def f():\n    a()\n    return 1"
+    assert merged(original, "def f():\n    # ... existing code ...\n    return 2\n") == (
+        "def f():\n    a()\n    return 2"
+    )
+
+
+def test_spaces_in_the_snippet_become_the_tabs_of_the_file():
+    """A snippet indented with spaces is written with the tabs of the file."""
+    original = "func f() {\n\ta()\n\tif b {\n\t\tc()\n\t}\n\td()\n}\n\nfunc g() {\n\te()\n}\n"
+    snippet = "func f() {\n    a()\n    if b {\n        c()\n        x()\n    }\n    d()\n}\n"
+    assert merge_lazy(original, snippet, language="go").text == original.replace(
+        "\t\tc()\n", "\t\tc()\n\t\tx()\n"
+    )
+
+
+def test_identity_snippet_changes_nothing():
+    """A snippet that shows lines as they are merges to the same bytes."""
+    snippet = "# ... existing code ...\n    def peek(self):\n        return self.items[-1]\n# ...\n"
+    result = merge_lazy(STACK, snippet, language="python")
+    assert result.text == STACK
+    assert result.spans == ()
+
+
+def test_empty_file_takes_the_snippet():
+    """For an empty file the snippet is the file."""
+    assert merge_lazy("", "a = 1\n", language="python").text == "a = 1\n"
+
+
+def test_marker_in_an_empty_file_is_refused():
+    """A marker has nothing to stand for in an empty file."""
+    assert refusal("", "# ... existing code ...\na = 1\n") == "no_anchor"
+
+
+def test_two_equal_places_are_refused():
+    """Where a snippet fits two places equally well the merge is refused as ambiguous."""
+    block = "    x = load()\n    y = calc(x)\n    return y\n\n"
+    original = "".join(f"def f{i}():\n{block}" for i in range(3))
+    snippet = "# ... existing code ...\n    x = load()\n    log(x)\n    y = calc(x)\n# ...\n"
+    assert refusal(original, snippet) == "ambiguous"
+
+
+def test_the_head_of_the_block_tells_equal_places_apart():
+    """The same lines under a named head go to that head's block."""
+    block = "    x = load()\n    y = calc(x)\n    return y\n\n"
+    original = "".join(f"def f{i}():\n{block}" for i in range(3))
+    snippet = "# ...\ndef f1():\n    # ...\n    y = calc(x)\n    log(y)\n    return y\n\n# ...\n"
+    expected = "".join(
+        f"def f{i}():\n{block.replace('return', 'log(y)' + chr(10) + '    return') if i == 1 else block}"
+        for i in range(3)
+    )
+    assert merged(original, snippet) == expected
+
+
+def test_new_code_between_markers_without_anchor_is_refused():
+    """A new function between two file-level markers could go anywhere."""
+    snippet = "# ... existing code ...\n\ndef fresh():\n    return 7\n\n# ... existing code ...\n"
+    assert refusal(STACK, snippet) == "placement"
+
+
+def test_new_code_behind_the_last_marker_is_appended():
+    """A new function behind the only marker goes to the end of the file."""
+    result = merged(STACK, "# ... existing code ...\n\n\ndef fresh():\n    return 7\n")
+    assert result == STACK + "\n\ndef fresh():\n    return 7\n"
+
+
+def test_snippet_of_another_file_is_refused():
+    """A snippet that has nothing in common with the file has no place in it."""
+    assert refusal(STACK, "zebra = 1\nyak = 2\n") == "no_anchor"
+
+
+def test_dedented_marker_behind_a_shortened_function_is_refused():
+    """Whether a last line that is not shown was deleted or elided is not guessed."""
+    snippet = """\
+        # ... existing code ...
+
+        def main():
+            stack = Stack()
+            stack.push(1)
+
+        # ... existing code ...
+        """
+    assert refusal(STACK, snippet) == "deletion_unclear"
+
+
+def test_a_call_that_may_be_new_or_changed_is_refused():
+    """A call next to a marker, beside a hidden call of the same function, may be either."""
+    snippet = """\
+        def main():
+            stack = Stack()
+            stack.push(2)
+            # ... existing code ...
+        """
+    assert refusal(STACK, snippet) == "replace_or_add"
+
+
+def test_large_deletion_is_refused():
+    """More than a hundred lines are not deleted on the word of a missing marker."""
+    lines = [f"value_{i} = {i}\n" for i in range(300)]
+    snippet = "# ...\n" + "".join(lines[5:8]) + "".join(lines[280:283]) + "# ...\n"
+    assert refusal("".join(lines), snippet) == "large_deletion"
+
+
+def test_broken_result_is_refused():
+    """A merge that parses worse than the file was aligned wrongly."""
+    snippet = "# ...\n        self.items = [\n\n    def push(self, item):\n# ...\n"
+    assert refusal(STACK, snippet) == "syntax"
+
+
+def test_bare_ellipsis_is_code_in_a_stub():
+    """In Python a bare ellipsis below a new head is its body, below a known head a marker."""
+    result = merged(
+        STACK,
+        """\
+        class Stack:
+            ...
+
+            def peek(self):
+                ...
+
+            def size(self):
+                ...
+
+
+        def main():
+            ...
+        """,
+    )
+    new = "\n    def size(self):\n        ...\n"
+    assert result == STACK.replace("self.items[-1]\n", "self.items[-1]\n" + new)
+
+
+def test_inline_marker_is_expanded():
+    """A marker between the braces of one line stands for the body."""
+    result = merged(
+        CART,
+        """\
+        export class Cart {
+          // ... existing code ...
+
+          add(product, quantity, note) { /* ... existing code ... */ }
+
+          // ... existing code ...
+        }
+        // ... existing code ...
+        """,
+        "javascript",
+    )
+    assert result == CART.replace("add(product, quantity)", "add(product, quantity, note)")
+
+
+def test_a_marker_line_that_the_file_has_is_code():
+    """A comment of the file that looks like a marker is a line like any other."""
+    original = "a = 1\n# ... existing code ...\nb = 2\nc = 3\n"
+    result = merged(original, "a = 1\n# ... existing code ...\nb = 4\nc = 3\n")
+    assert result == original.replace("b = 2", "b = 4")
+
+
+def test_a_hundred_thousand_lines_take_under_two_seconds():
+    """The cost follows the file's length, not its square."""
+    body = "    value = compute(a, {0})\n    if value is None:\n        return None\n    return value\n\n"
+    original = "".join(f"def func_{i}(a):\n" + body.format(i) for i in range(20_000))
+    snippet = "# ...\ndef func_9000(a):\n    # ...\n    return value + 1\n\n# ...\n"
+    start = time.perf_counter()
+    result = merge_lazy(original, snippet, language="python")
+    assert time.perf_counter() - start < 6  # two on a quiet machine
+    assert result.spans == ((9000 * 6 + 4, 9000 * 6 + 5),)
