@@ -24,6 +24,7 @@ from apply_edit.errors import (
     ApplyError,
     Cancelled,
     ConfigError,
+    EditParseError,
     FileMissing,
     GuardRefused,
     MergeUndetermined,
@@ -141,6 +142,9 @@ class Applier:
                 message = "there is neither an edit nor an instruction"
                 raise ConfigError(message, option="edit")
             return ParsedEdit(EditFormat.INSTRUCTION, instruction=instruction)
+        if not edit.strip() and self._config.format is None:
+            message = "the edit is empty; there is nothing to apply"
+            raise EditParseError(message)
         parsed = edits.parse(edit, self._config.format, original=original, path=path)
         return replace(parsed, instruction=instruction) if instruction else parsed
 
@@ -153,6 +157,9 @@ class Applier:
         newline = dominant_newline(original or "")
         try:
             result = apply_file_edit(original, part, newline=newline)
+        except FileMissing as error:
+            message = f"there is no file {path or part.path or ''}: {error.message}"
+            raise FileMissing(message, path=path) from None
         except AnchorNotFound as error:
             asks_model = self._config.strategy != "direct" and _is_near(error)
             if original is None or written is None or not asks_model:
@@ -160,7 +167,7 @@ class Applier:
             return self._by_model(original, parsed, path, patch=written)
         warnings = [*parsed.notices, *result.notices]
         if not result.deleted:
-            single = replace(parsed, files=(part,))
+            single = replace(parsed, files=(replace(part, hunks=result.hunks or part.hunks),))
             warnings += _notices(self._enforce(original or "", result.text, single, path))
         return EditResult(
             result.text,

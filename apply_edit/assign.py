@@ -45,14 +45,22 @@ def assign(
         if every[i]:
             chosen.append(_disjoint(places))
         elif len(places) > 1:
-            raise ambiguous(i, len(edit.hunks), [p.start + 1 for p in places])
+            raise ambiguous(i, _statuses(options, every), [p.start + 1 for p in places])
         else:
             chosen.append(tuple(places))
     return chosen
 
 
-def ambiguous(hunk: int, total: int, lines: list[int]) -> AmbiguousAnchor:
+def _statuses(options: list[list[Place]], every: list[bool]) -> list[str]:
+    return [
+        "ambiguous" if len(places) > 1 and not all_of_them else "found"
+        for places, all_of_them in zip(options, every, strict=True)
+    ]
+
+
+def ambiguous(hunk: int, statuses: list[str], lines: list[int]) -> AmbiguousAnchor:
     """Make the error that lists all places of a hunk (1-based lines)."""
+    total = len(statuses)
     shown = ", ".join(str(line) for line in lines[:_MAX_LISTED])
     more = ", …" if len(lines) > _MAX_LISTED else ""
     which = f"hunk {hunk + 1} of {total}" if total > 1 else "the old text"
@@ -60,7 +68,9 @@ def ambiguous(hunk: int, total: int, lines: list[int]) -> AmbiguousAnchor:
         f"{which} fits {len(lines)} places equally well (lines {shown}{more}); "
         "add lines around it until it fits one"
     )
-    return AmbiguousAnchor(message, hunk=hunk, count=len(lines), lines=lines[:_MAX_LISTED])
+    return AmbiguousAnchor(
+        message, hunk=hunk, count=len(lines), lines=lines[:_MAX_LISTED], hunks=statuses
+    )
 
 
 def _disjoint(places: Sequence[Place]) -> tuple[Place, ...]:

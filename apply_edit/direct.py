@@ -16,6 +16,7 @@ from itertools import pairwise
 from apply_edit import markers
 from apply_edit.assign import assign
 from apply_edit.errors import (
+    AmbiguousAnchor,
     AnchorNotFound,
     ApplyError,
     EditParseError,
@@ -23,7 +24,7 @@ from apply_edit.errors import (
     MergeUndetermined,
     OverlappingHunks,
 )
-from apply_edit.locate import ALREADY, locate
+from apply_edit.locate import ALREADY, bodies, locate
 from apply_edit.match import FileLines, Found, Place, changes
 from apply_edit.near import not_found
 from apply_edit.splice import LineEdit, line_edits, splice
@@ -229,22 +230,22 @@ def _in_turn(text: str, edit: FileEdit, newline: str, *, strict: bool = False) -
     """Apply the hunks one after the other, each to the result of those before it."""
     outcomes: list[HunkOutcome] = []
     notices: list[Notice] = []
-    for i, hunk in enumerate(edit.hunks):
+    hunks: list[Hunk] = []
+    for i in range(len(edit.hunks)):
         try:
             result = _one(text, edit, i, newline, strict=strict)
-        except AnchorNotFound as error:
-            statuses = [o.status for o in outcomes] + ["failed"]
+        except (AnchorNotFound, AmbiguousAnchor) as error:
+            statuses = [*(outcome.status for outcome in outcomes), "failed"]
             statuses += ["not_tried"] * (len(edit.hunks) - len(statuses))
-            raise AnchorNotFound(
-                error.message, **{**error.fields, "hunk": i, "hunks": statuses}
-            ) from None
+            fields = {**error.fields, "hunk": i, "hunks": statuses}
+            raise type(error)(error.message, **fields) from None
         text = result.text
+        hunks += result.hunks
         outcomes += result.outcomes
         notices += [
             replace(n, message=n.message.replace("hunk 1", f"hunk {i + 1}")) for n in result.notices
         ]
-        del hunk
-    return DirectResult(text, tuple(outcomes), tuple(notices))
+    return DirectResult(text, tuple(outcomes), tuple(notices), hunks=tuple(hunks))
 
 
 def _one(text: str, edit: FileEdit, i: int, newline: str, *, strict: bool) -> DirectResult:
@@ -256,7 +257,7 @@ def _one(text: str, edit: FileEdit, i: int, newline: str, *, strict: bool) -> Di
         done = replace_text(text, hunk, i, len(edit.hunks), newline)
         if done is not None:
             outcome = HunkOutcome(done.status, done.step, done.line)
-            return DirectResult(done.text, (outcome,), tuple(_notices([outcome])))
+            return DirectResult(done.text, (outcome,), tuple(_notices([outcome])), hunks=(hunk,))
         hunk = _in_lines(hunk)
     return _together(text, replace(edit, hunks=(hunk,)), newline, strict=strict)
 
@@ -266,7 +267,7 @@ def _into_empty(text: str, hunk: Hunk) -> DirectResult:
     if text.strip():
         message = "the old text is empty and the file is not; name the text to replace"
         raise AnchorNotFound(message, hunk=0, nearest=None, already_applied=False)
-    return DirectResult(hunk.new, (HunkOutcome("applied", "new_file"),))
+    return DirectResult(hunk.new, (HunkOutcome("applied", "new_file"),), hunks=(hunk,))
 
 
 def _in_lines(hunk: Hunk) -> Hunk:
@@ -303,10 +304,17 @@ def _together(text: str, edit: FileEdit, newline: str, *, strict: bool = False) 
             final = _final_end(file, hunk, place, final)
         outcomes.append(_outcome(spot, places[0], hunk))
     _refuse_overlaps(edits)
-    notices = tuple(_notices(outcomes))
-    if not file.lines:
-        return DirectResult(_content(edit), tuple(outcomes), notices)
-    return DirectResult(splice(file, edits, default, final), tuple(outcomes), notices)
+    merged = splice(file, edits, default, final) if file.lines else _content(edit)
+    hunks = tuple(_as_read(*pair) for pair in zip(edit.hunks, located, strict=True))
+    return DirectResult(merged, tuple(outcomes), tuple(_notices(outcomes)), hunks=hunks)
+
+
+def _as_read(hunk: Hunk, spot: Found | None) -> Hunk:
+    """Return a hunk in the reading that was found."""
+    if spot is None or (spot.old, spot.new) == (bodies(hunk.old), bodies(hunk.new)):
+        return hunk
+    old, new = ("".join(line + "\n" for line in part) for part in (spot.old, spot.new))
+    return replace(hunk, old=old, new=new, readings=())
 
 
 def _outcome(spot: Found, place: Place, hunk: Hunk) -> HunkOutcome:

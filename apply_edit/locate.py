@@ -102,8 +102,17 @@ def _fitting(file: FileLines, hunk: Hunk, places: Sequence[Place]) -> list[Place
 def _stands(file: FileLines, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
     """Say whether the new text is in the file; one line alone may be there by chance."""
     core = trimmed(new)
-    if sum(bool(line.strip()) for line in core) < 2 or not changes(old, new):
+    regions = changes(old, new)
+    if sum(bool(line.strip()) for line in core) < 2 or not regions:
         return False
+    # What is left of a deletion at the edge stands in every file, and so do lines that stay.
+    if any(j1 == j2 and (i1 == 0 or i2 == len(old)) for i1, i2, j1, j2 in regions):
+        return False
+    index = file.index("indentation")
+    for i1, i2, _, _ in regions:
+        gone = (line.strip() for line in old[i1:i2])
+        if any(line in index for line in gone if any(c.isalnum() for c in line)):
+            return False
     return len(run_places(file, core, "trailing_space")) == 1
 
 

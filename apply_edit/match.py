@@ -31,12 +31,12 @@ PUNCTUATION = str.maketrans(
 )
 SIMILARITY_FLOOR = 0.9
 SIMILARITY_MARGIN = 0.1
-_LINE_FLOOR = 0.6
+_LINE_FLOOR = 0.8
 _MAX_VOTES = 100
 _MAX_STARTS = 40
 # Comparing is quadratic in the length of lines; minified files have lines of megabytes.
 MAX_COMPARED = 1000
-_NUMBERED = re.compile(r"^\s*(\d+)\s\| ?")
+_NUMBERED = re.compile(r"^\s*(\d+)\s+\| ?")
 _RUN_OF_SPACE = re.compile(r"\s+")
 
 
@@ -331,7 +331,9 @@ def _similar(file: FileLines, old: Lines, new: Lines) -> Iterator[tuple[Lines, L
         return
     norm = "inner_space"
     wanted = [NORMS[norm](line) for line in old]
-    firm = _firm_rows(old, new)
+    # A line that stands somewhere word for word is meant there, not where it is only similar.
+    index = file.index(norm)
+    firm = _firm_rows(old, new) | {i for i, key in enumerate(wanted) if key in index}
     keys = file.keys(norm)
     scored = sorted(
         (

@@ -16,24 +16,29 @@ from dataclasses import dataclass
 from apply_edit.text import with_newlines
 
 _SYSTEM = (
-    "You are a careful tool that merges an edit into a file. You answer with the complete file "
-    "after the edit and nothing else."
+    "You are a coding assistant that merges code updates into files and makes sure that every "
+    "change is fully integrated."
 )
-_SNIPPET_TASK = (
-    'Merge the edit below into the file. A comment such as "... existing code ..." in the edit '
-    "stands for lines of the file that stay as they are; never copy such a comment. Keep every "
-    "line that the edit does not change exactly as it is, with its order, comments, blank lines "
-    "and indentation. Write the complete file after the edit."
-)
-_DIFF_TASK = (
-    "Apply the patch below to the file. Its line numbers and context may be off: find the lines "
-    "that it means. Keep every line that the patch does not change exactly as it is. Write the "
-    "complete file after the patch."
-)
-_INSTRUCTION_TASK = (
-    "Change the file below as the instruction says, and change nothing else. Keep every other line "
-    "exactly as it is, with its order, comments, blank lines and indentation. Write the complete "
-    "file after the change."
+# The wording was chosen by scoring expected files under several prompts, see docs/prompt.md.
+_TASKS = {
+    "snippet": (
+        "Merge all changes from the <{update}> snippet into the <{code}> below.\n"
+        "- Every line of the <{update}> that is not a placeholder comment must be in the result, "
+        "new imports included.\n"
+    ),
+    "patch": (
+        "Apply the patch in <{update}> to the <{code}> below. Its line numbers and context may be "
+        "off: find the lines that it means.\n"
+        "- Every line that the patch adds must be in the result, and no line that it removes.\n"
+    ),
+    "instruction": (
+        "Change the <{code}> below as the <instruction> says, and change nothing else.\n"
+    ),
+}
+_RULES = (
+    "- Keep all other lines of the <{code}>, their order, comments and indentation exactly.\n"
+    "- Answer only with the updated code inside <{answer}> and </{answer}>, without placeholders, "
+    "ellipses or fences.\n\n<{code}>\n"
 )
 
 
@@ -59,7 +64,7 @@ class Prompt:
         user: The user message in sections, each encoded by itself.
         prime: How the answer begins; the model goes on from there.
         stop: String that ends the answer.
-        padded: A newline was added at the end of the shown file, so that the answer ends in one too.
+        padded: A newline was added at the end of the shown file, so the answer ends in one too.
     """
 
     system: str
@@ -90,15 +95,18 @@ def render(
     if edit and not edit.endswith("\n"):
         edit += "\n"
     number = _free_number(shown, edit, instruction or "")
-    task = _SNIPPET_TASK if snippet is not None else _DIFF_TASK if edit else _INSTRUCTION_TASK
-    code, update, answer = f"code{number}", f"update{number}", f"updated-code{number}"
-    user = [Section(f"{task}\n\n<{code}>\n"), Section(shown, data=True), Section(f"</{code}>\n")]
+    names = {"code": f"code{number}", "update": f"update{number}"}
+    names["answer"] = f"updated-code{number}"
+    code, update, answer = names.values()
+    kind = "snippet" if snippet is not None else "patch" if edit else "instruction"
+    task = (_TASKS[kind] + _RULES).format(**names)
+    user = [Section(task), Section(shown, data=True), Section(f"</{code}>\n")]
     if instruction:
         user += [Section("\n<instruction>\n"), Section(instruction.strip() + "\n", data=True)]
         user += [Section("</instruction>\n")]
     if edit:
         user += [Section(f"\n<{update}>\n"), Section(edit, data=True), Section(f"</{update}>\n")]
-    user += [Section(f"\nAnswer with the complete file between <{answer}> and </{answer}>.")]
+    user += [Section("\nGive the complete updated code.")]
     return Prompt(_SYSTEM, tuple(user), f"<{answer}>\n", f"</{answer}>", padded)
 
 

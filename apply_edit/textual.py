@@ -61,7 +61,8 @@ def replace_text(text: str, hunk: Hunk, index: int, total: int, newline: str) ->
         if not spans:
             continue
         if len(spans) > 1 and not hunk.replace_all:
-            raise ambiguous(index, total, [_line_of(text, start) for start, _ in spans])
+            statuses = ["applied"] * index + ["ambiguous"] + ["not_tried"] * (total - index - 1)
+            raise ambiguous(index, statuses, [_line_of(text, start) for start, _ in spans])
         return _replaced(text, hunk, step, spans, newline)
     return None
 

@@ -156,6 +156,8 @@ class DirectResult:
         notices: Looser matches, overlooked faults of the edit.
         deleted: The edit deletes the file (``text`` is then ``""``).
         moved_to: New path, where the edit moves the file.
+        hunks: The hunks in the reading that was applied, one per hunk of the edit; empty where the
+            edit has none (a new, whole or deleted file).
     """
 
     text: str
@@ -163,6 +165,7 @@ class DirectResult:
     notices: tuple[Notice, ...] = ()
     deleted: bool = False
     moved_to: str | None = None
+    hunks: tuple[Hunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

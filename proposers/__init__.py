@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proposers.base import NOTHING, Draft, Proposer
+from proposers.base import NOTHING, Draft, Proposer, TreeProposer
 from proposers.cursor import Cursor
 from proposers.lookup import Lookup
 from proposers.router import Router
@@ -64,5 +64,6 @@ __all__ = [
     "Nothing",
     "Proposer",
     "Router",
+    "TreeProposer",
     "create",
 ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +80,30 @@ class Proposer(Protocol):
 
         Returns:
             A draft of 0 to ``limit`` tokens.
+        """
+        ...
+
+
+@runtime_checkable
+class TreeProposer(Protocol):
+    """A proposer that can also offer alternatives, for a token tree."""
+
+    def propose(self, output: Sequence[int], limit: int) -> Draft:
+        """Guess what follows ``output``; see ``Proposer.propose``."""
+        ...
+
+    def propose_tree(self, output: Sequence[int], limit: int) -> list[Draft]:
+        """Guess what follows ``output``, in several ways.
+
+        Called instead of ``propose`` in a step, not in addition. Drafts that were sampled
+        (``probs`` is not None) must be drawn independently of each other, or carry in ``probs`` the
+        distribution given those before; how many there are must not depend on what they are.
+
+        Args:
+            output: Committed output ids, without the prompt.
+            limit: Longest draft that is of use.
+
+        Returns:
+            Drafts of up to ``limit`` tokens, the best first; the first is what ``propose`` gives.
         """
         ...

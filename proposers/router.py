@@ -8,7 +8,7 @@ written for long enough, because it is the newer text; otherwise the original.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from proposers.base import NOTHING, Draft
 from proposers.cursor import Cursor
@@ -43,15 +43,21 @@ class Router:
 
     def propose(self, output: Sequence[int], limit: int) -> Draft:
         """Return a draft from the reference being followed; see ``Proposer.propose``."""
+        return next(iter(self._drafts(output, limit)), NOTHING)
+
+    def propose_tree(self, output: Sequence[int], limit: int) -> list[Draft]:
+        """Return a draft from every reference that has one; see ``TreeProposer``."""
+        return list(self._drafts(output, limit))
+
+    def _drafts(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
         for cursor in (self._prediction, self._snippet, self._original):
             cursor.follow(output)
         for cursor, source in self._ranked():
             ids = cursor.upcoming(limit)
             if source != "snippet" and cursor.ends_with(len(ids)):
-                return self._closed(ids, source, limit)
-            if ids:
-                return Draft(ids, source)
-        return NOTHING
+                yield self._closed(ids, source, limit)
+            elif ids:
+                yield Draft(ids, source)
 
     def _closed(self, ids: tuple[int, ...], source: str, limit: int) -> Draft:
         closing = self._closing[: limit - len(ids)]

@@ -45,8 +45,8 @@ class Manner:
     Args:
         context: Lines of context around each change.
         spelling: Words of the marker.
-        level: Indentation of a marker: ``hidden`` (that of the first line it hides), ``above`` (that
-            of the line before it) or ``none``.
+        level: Indentation of a marker: ``hidden`` (that of the first line it hides), ``above``
+            (that of the line before it) or ``none``.
         airy: A blank line on both sides of each marker.
         trimmed: Trailing white space of the context is lost.
         heads: The heads of the blocks around each change are shown.
@@ -120,9 +120,7 @@ def _shown_blocks(
         if op.tag == "equal"
     ]
     changes = [
-        (op.src_start, op.src_end)
-        for op in Indel.opcodes(before, after)
-        if op.tag != "equal"
+        (op.src_start, op.src_end) for op in Indel.opcodes(before, after) if op.tag != "equal"
     ]
     visible = set()
     for low, high in changes:
@@ -214,3 +212,43 @@ def _mark(
     out.append(f"{indent}{opener} {manner.spelling}{closer}")
     if manner.airy:
         out.append("")
+
+
+def random_edit(text: str, rng: random.Random) -> str:
+    """Change a text in one to three places, as a programmer might."""
+    lines = text.split("\n")
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        at = _code_line(lines, rng)
+        kind = rng.choice(("add", "add", "change", "change", "delete", "copy"))
+        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        if kind == "add":
+            new = [f"{indent}check_{rng.randrange(1000)}(value)" for _ in range(rng.randint(1, 4))]
+            lines[at + 1 : at + 1] = new
+        elif kind == "change":
+            lines[at] = _changed(lines[at], rng)
+        elif kind == "delete":
+            del lines[at : at + rng.randint(1, 6)]
+        else:
+            size = rng.randint(4, 15)
+            copy = [_changed(line, rng) for line in lines[at : at + size]]
+            lines[at + size : at + size] = ["", *copy]
+    return "\n".join(lines)
+
+
+def _code_line(lines: list[str], rng: random.Random) -> int:
+    low, high = len(lines) // 10 + 1, len(lines) * 9 // 10
+    while True:
+        at = rng.randrange(low, high)
+        if any(map(str.isalnum, lines[at])):
+            return at
+
+
+def _changed(line: str, rng: random.Random) -> str:
+    """Replace one word of a line."""
+    words = [
+        word for word in line.replace("(", " ").replace(".", " ").split() if word.isidentifier()
+    ]
+    if not words:
+        return line
+    word = rng.choice(words)
+    return line.replace(word, f"{word}_{rng.randrange(100)}", 1)

@@ -22,6 +22,7 @@ EXIT_CODES: dict[type[errors.ApplyEditError], int] = {
     errors.FileBinary: 11,
     errors.FileChanged: 12,
     errors.FileNotWritten: 13,
+    errors.FileError: 14,
     errors.ModelNotFound: 20,
     errors.ModelLoadError: 21,
     errors.DownloadFailed: 22,

@@ -1,9 +1,13 @@
 """Ragged attention: every row attends to its own cache, nothing is padded.
 
-The model sees one long sequence: the blocks of all rows behind each other. Linear layers work on it
-as it is. Only attention must tell the rows apart, and it does so here: it writes each row's new keys
-and values into the cache and lets the row's queries attend to the row's keys. Positions are given to
-the model explicitly, so rotary embeddings are right for every row and for token trees.
+The model sees one long sequence: the blocks of all rows behind each other. Linear layers work on
+it as it is. Only attention must tell the rows apart, and it does so here: it writes each row's new
+keys and values into the cache and lets the row's queries attend to the row's keys. Positions are
+given to the model explicitly, so rotary embeddings are right for every row and for token trees.
+
+Static storage pads the blocks to a few widths. What a pass does then depends on tensors of fixed
+shapes only (ids, positions, slots, masks) and on no Python number, which is what capturing it as a
+CUDA graph needs; ``tests/unit/test_attention.py`` replays a pass at another length in this way.
 
 Registered with transformers under ``NAME`` and used through ``config._attn_implementation``.
 """
@@ -19,6 +23,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from apply_edit.decode.cache import KVCache
 from apply_edit.decode.target import Block
+from apply_edit.decode.tree import depths
 from apply_edit.errors import ModelLoadError
 
 NAME = "apply_edit_ragged"
@@ -33,70 +38,67 @@ class RaggedPlan:
     Args:
         cache: The cache of all rows.
         rows: ``(row, start, stop)``: the row and its half-open span in the packed sequence.
-        visible: Per row ``[width, length + width]`` bool, True where a query may look; None where
-            the row is empty and the block linear, which is plain causal attention.
-        positions: ``[1, total]`` int64 absolute positions.
+        visible: Per row ``[width, keys]`` bool, True where a query may look; None where the row is
+            empty and the block linear, which is plain causal attention. ``keys`` is ``length +
+            width``, or the capacity of static storage.
+        slots: Per row ``[width]`` int64, where its keys and values go.
+        key_positions: Per row ``[keys]`` int64 absolute positions of what may be looked at.
+        positions: ``[1, total]`` int64 absolute positions of the packed sequence.
     """
 
     cache: KVCache
     rows: list[tuple[int, int, int]]
     visible: list[torch.Tensor | None]
+    slots: list[torch.Tensor]
+    key_positions: list[torch.Tensor]
     positions: torch.Tensor
-    _made: dict[tuple[int | None, int], list[torch.Tensor | None]] = field(default_factory=dict)
+    made: dict[tuple[int | None, int], list[torch.Tensor | None]] = field(default_factory=dict)
 
     def masks(self, window: int | None, groups: int) -> list[torch.Tensor | None]:
         """Return the masks for one kind of layer, repeated for grouped queries."""
         key = (window, groups)
-        if key not in self._made:
-            self._made[key] = [
+        if key not in self.made:
+            self.made[key] = [
                 None if window is None and mask is None else self._mask(i, mask, window, groups)
                 for i, mask in enumerate(self.visible)
             ]
-        return self._made[key]
+        return self.made[key]
 
     def _mask(
         self, index: int, mask: torch.Tensor | None, window: int | None, groups: int
     ) -> torch.Tensor:
-        row, start, stop = self.rows[index]
-        width, base = stop - start, self.cache.length(row)
+        _, start, stop = self.rows[index]
         if mask is None:
+            width = stop - start
             mask = torch.ones(width, width, dtype=torch.bool, device=self.positions.device).tril()
         if window is not None:
             query = self.positions[0, start:stop, None]
-            # Cached tokens sit at their own position; the block's own ones at what the plan says.
-            keys = torch.arange(mask.shape[1], device=mask.device)
-            keys[base : base + width] = self.positions[0, start:stop]
-            mask = mask & (keys[None, :] > query - window)
+            mask = mask & (self.key_positions[index][None, :] > query - window)
         return mask.repeat(groups, 1) if groups > 1 else mask
 
 
 def make_plan(cache: KVCache, blocks: Sequence[Block], device: torch.device) -> RaggedPlan:
     """Lay blocks out behind each other and work out who may look where."""
-    rows: list[tuple[int, int, int]] = []
-    visible: list[torch.Tensor | None] = []
-    positions: list[int] = []
+    plan = RaggedPlan(cache, [], [], [], [], torch.empty(0))
+    positions: list[torch.Tensor] = []
+    total = 0
     for block in blocks:
         length, width = cache.length(block.row), len(block.ids)
-        rows.append((block.row, len(positions), len(positions) + width))
-        if block.parents is None:
-            positions.extend(range(length, length + width))
-        else:
-            positions.extend(length + depth for depth in depths(block.parents))
-        visible.append(_visible(length, block, cache.static_capacity, device))
-    packed = torch.tensor([positions], device=device)
-    return RaggedPlan(cache, rows, visible, packed)
-
-
-def depths(parents: Sequence[int]) -> list[int]:
-    """Return the depth of every node of a token tree.
-
-    >>> depths([-1, 0, 0, 2])
-    [0, 1, 1, 2]
-    """
-    result: list[int] = []
-    for parent in parents:
-        result.append(0 if parent < 0 else result[parent] + 1)
-    return result
+        slots = torch.arange(length, length + width, device=device)
+        own = slots
+        if block.parents is not None:
+            own = torch.tensor([length + depth for depth in depths(block.parents)], device=device)
+        keys = torch.arange(cache.static_capacity or length + width, device=device)
+        # Cached tokens sit at their own position; the block's own ones where the tree puts them.
+        keys[length : length + width] = own
+        plan.rows.append((block.row, total, total + width))
+        plan.visible.append(_visible(length, block, cache.static_capacity, device))
+        plan.slots.append(slots)
+        plan.key_positions.append(keys)
+        positions.append(own)
+        total += width
+    plan.positions = torch.cat(positions)[None]
+    return plan
 
 
 def _visible(
@@ -126,7 +128,7 @@ def _ancestors(parents: Sequence[int]) -> torch.Tensor:
     return matrix
 
 
-def ragged_attention(
+def ragged_attention(  # noqa: PLR0913 transformers' signature
     module: torch.nn.Module,
     query: torch.Tensor,
     key: torch.Tensor,
@@ -135,7 +137,7 @@ def ragged_attention(
     scaling: float | None = None,
     sliding_window: int | None = None,
     ragged: RaggedPlan | None = None,
-    **kwargs: Any,
+    **kwargs: Any,  # noqa: ANN401 whatever layers pass
 ) -> tuple[torch.Tensor, None]:
     """Attend row by row; the signature is the one that transformers calls.
 
@@ -163,11 +165,10 @@ def ragged_attention(
     layer = int(module.layer_idx)  # type: ignore[arg-type] # nn.Module types attributes as modules
     outputs = []
     masks = ragged.masks(sliding_window, groups)
-    for (row, start, stop), mask in zip(ragged.rows, masks, strict=True):
+    for (row, start, stop), mask, slots in zip(ragged.rows, masks, ragged.slots, strict=True):
         width = stop - start
-        keys, values = ragged.cache.write(
-            row, layer, key[0, :, start:stop], value[0, :, start:stop]
-        )
+        new = key[0, :, start:stop], value[0, :, start:stop]
+        keys, values = ragged.cache.write(row, layer, new, slots)
         rows_query = query[:, :, start:stop]
         if mask is None:
             attended = torch.nn.functional.scaled_dot_product_attention(

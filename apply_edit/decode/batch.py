@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 
-from proposers import Proposer
-
 from apply_edit.decode.detokenize import Decodes
 from apply_edit.decode.gamma import GammaPolicy
 from apply_edit.decode.row import Event, Request, Row
 from apply_edit.decode.target import Block, Target
+from proposers import Proposer
 
 
 class Batch:

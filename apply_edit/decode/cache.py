@@ -6,10 +6,13 @@ number whose meaning changed between releases; this one hands the model nothing 
 that attention layers call.
 
 Two kinds of storage: *dynamic* buffers grow by half; *static* ones have a fixed capacity and a fixed
-address, which capturing a pass as a CUDA graph needs.
+address, are written through an index tensor and outlive their row, to be taken over by the next:
+what capturing a pass as a CUDA graph needs.
 
-Only attention keys and values live here. Recurrent and convolution states cannot be rolled back and
-are refused when a model is loaded.
+Only attention keys and values live here, in the model's own number format, for every position from
+the first on; a sliding window is a matter of the mask. There are no quantised, offloaded or windowed
+caches to roll back, because this is the only cache that a target has. Recurrent and convolution
+states cannot be rolled back and are refused when a model is loaded.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ class KVCache:
         self._num_layers = num_layers
         self._capacity = capacity
         self._rows: dict[int, _Row] = {}
+        self._spare: list[_Row] = []
         self._next_row = 0
 
     @property
@@ -54,40 +58,48 @@ class KVCache:
         """Return a new empty row."""
         row = self._next_row
         self._next_row += 1
-        self._rows[row] = _Row()
+        self._rows[row] = self._spare.pop() if self._spare else _Row()
         return row
 
     def close_row(self, row: int) -> None:
-        """Forget a row."""
-        del self._rows[row]
+        """Forget a row; its static buffers are kept for the next one."""
+        state = self._rows.pop(row)
+        if self._capacity is not None:
+            state.length = 0
+            self._spare.append(state)
 
     def length(self, row: int) -> int:
         """Return the number of cached tokens of a row."""
         return self._rows[row].length
 
     def write(
-        self, row: int, layer: int, keys: torch.Tensor, values: torch.Tensor
+        self, row: int, layer: int, new: tuple[torch.Tensor, torch.Tensor], slots: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Put new keys and values behind the row's length; ``commit`` makes them count.
 
         Args:
             row: The row.
             layer: Index of the attention layer.
-            keys: ``[heads, width, dim]``.
-            values: ``[heads, width, dim]``.
+            new: Keys and values, ``[heads, width, dim]`` each.
+            slots: ``[width]`` int64: the positions behind the row's length, ascending. Static
+                storage reads them on the device, so that a captured pass can write elsewhere.
 
         Returns:
             Keys and values to attend to: ``[heads, length + width, dim]``, or ``[heads, capacity,
             dim]`` for static storage, where what lies behind must be masked.
         """
         state = self._rows[row]
-        start, stop = state.length, state.length + keys.shape[1]
-        self._reserve(state, layer, stop, keys, values)
-        state.keys[layer][:, start:stop] = keys
-        state.values[layer][:, start:stop] = values
+        start, stop = state.length, state.length + len(slots)
+        self._reserve(state, layer, stop, *new)
+        stores = (state.keys[layer], state.values[layer])
+        for store, fresh in zip(stores, new, strict=True):
+            if self._capacity is None:
+                store[:, start:stop] = fresh
+            else:
+                store.index_copy_(1, slots, fresh)
         if self._capacity is not None:
-            return state.keys[layer], state.values[layer]
-        return state.keys[layer][:, :stop], state.values[layer][:, :stop]
+            return stores
+        return stores[0][:, :stop], stores[1][:, :stop]
 
     def commit(self, row: int, width: int) -> None:
         """Count ``width`` tokens that all layers have written."""
@@ -105,6 +117,7 @@ class KVCache:
             raise ValueError(message)
         state.length = length
 
+    @torch.inference_mode()  # the buffers are made inside a pass, and are inference tensors
     def keep_branch(self, row: int, base: int, offsets: Sequence[int]) -> None:
         """Move the tokens at ``base + offsets`` together behind ``base`` and drop the others.
 
@@ -129,7 +142,7 @@ class KVCache:
         """Return the memory that the buffers of all rows hold, in bytes."""
         return sum(
             tensor.element_size() * tensor.nelement()
-            for state in self._rows.values()
+            for state in (*self._rows.values(), *self._spare)
             for tensor in (*state.keys, *state.values)
         )
 

@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from proposers import Proposer
-
 from apply_edit.decode.detokenize import Decodes
 from apply_edit.decode.gamma import GammaPolicy
 from apply_edit.decode.row import Event, FinishReason, Request, Row
 from apply_edit.decode.target import Target
 from apply_edit.report import Report
+from proposers import Proposer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +29,14 @@ class Output:
         ids: All committed ids, the ending token included.
         finish: Why it ended.
         report: Counts and times.
+        logprobs: The target's log-probability of each id where the request asks for them.
     """
 
     text: str
     ids: tuple[int, ...]
     finish: FinishReason
     report: Report
+    logprobs: tuple[float, ...] = ()
 
 
 class Decoding:
@@ -63,6 +64,7 @@ class Decoding:
         self._row = Row(target, tokenizer, request, proposer, policy)
         self._cancelled = cancelled
         self._pieces: list[str] = []
+        self._logprobs: list[float] = []
 
     def __iter__(self) -> Iterator[Event]:
         """Yield one event per pass; the last one has ``finish`` set."""
@@ -77,6 +79,7 @@ class Decoding:
                 scores = self._target.score([block])[0]
                 event = row.commit(scores, time.perf_counter() - started)
                 self._pieces.append(event.text)
+                self._logprobs += event.logprobs
                 yield event
         finally:
             row.close()
@@ -103,4 +106,5 @@ class Decoding:
         if finish is None:
             message = "the output is not finished; iterate the events first"
             raise RuntimeError(message)
-        return Output("".join(self._pieces), tuple(row.output), finish, row.report)
+        text, logprobs = "".join(self._pieces), tuple(self._logprobs)
+        return Output(text, tuple(row.output), finish, row.report, logprobs)

@@ -12,19 +12,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
-import torch
-from proposers import Draft, Proposer
-
+from apply_edit.decode.choice import Chooser, token_logprobs
 from apply_edit.decode.detokenize import Decodes, Detokenizer
 from apply_edit.decode.gamma import GammaPolicy
-from apply_edit.decode.sampling import Sampling, Uniforms, penalise, position_noise, probabilities
+from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.stops import StopText
 from apply_edit.decode.target import Block, Scores, Target
-from apply_edit.decode.verify import verify_picks, verify_sampled
+from apply_edit.decode.tree import Branching, Tree, merge
 from apply_edit.errors import PromptTooLong
 from apply_edit.report import PassRecord, Report
+from proposers import Draft, Proposer, TreeProposer
 
 FinishReason = Literal["eos", "stop", "length", "cancelled"]
 
@@ -41,6 +41,8 @@ class Request:
         sampling: How tokens are drawn.
         prefill_chunk: Most prompt tokens in one pass, so that a long prompt can be cancelled and
             attention masks stay small.
+        logprobs: Also give the target's log-probability of every emitted token.
+        branching: When a second draft joins the first in a token tree; None is never.
     """
 
     prompt_ids: tuple[int, ...]
@@ -49,6 +51,8 @@ class Request:
     stop: tuple[str, ...] = ()
     sampling: Sampling = field(default_factory=Sampling)
     prefill_chunk: int = 1024
+    logprobs: bool = False
+    branching: Branching | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class Event:
         sources: ``(source, count)`` runs over ``ids``: a draft source, ``corrected`` or ``bonus``.
         record: Counts of the pass; None for a pass that only read a chunk of the prompt.
         finish: Why the output ended, None while it goes on.
+        logprobs: One per token of ``ids`` where the request asks for them, else empty.
     """
 
     text: str
@@ -68,6 +73,7 @@ class Event:
     sources: tuple[tuple[str, int], ...]
     record: PassRecord | None
     finish: FinishReason | None
+    logprobs: tuple[float, ...] = ()
 
 
 class Row:
@@ -108,11 +114,10 @@ class Row:
         self._policy = policy
         self._detokenizer = Detokenizer(tokenizer)
         self._stops = StopText(request.stop)
-        self._uniforms = Uniforms(request.sampling.seed)
-        self._noise_seed = int(self._uniforms.next() * (1 << 40))
-        self._draft = Draft()
-        self._width = 0
-        self._pending = 0
+        self._chooser = Chooser(request.sampling, request.prompt_ids)
+        self._tree = Tree()
+        self._head = 0
+        self._block: Block | None = None
         self.id = target.open_row()
         self.output: list[int] = []
         self.report = Report(prompt_tokens=len(request.prompt_ids))
@@ -128,27 +133,32 @@ class Row:
         return Event("", (), (), None, "cancelled")
 
     def plan(self) -> Block:
-        """Return the next block: a chunk of the prompt, or the newest tokens and a draft.
+        """Return the next block: a chunk of the prompt, or the newest tokens and drafts.
 
-        The last chunk of the prompt already carries the first draft: one pass less.
+        The last chunk of the prompt already carries the first draft: one pass less. A block that
+        was planned and not scored is planned again as it is; drawing another draft in its place
+        because it was, say, too long would not be a fair draw.
         """
+        if self._block is None:
+            self._block = self._next_block()
+        return self._block
+
+    def _next_block(self) -> Block:
         cached = self._target.length(self.id)
         prompt = self._request.prompt_ids
-        if cached < len(prompt):
-            left = len(prompt) - cached
-            if left > self._request.prefill_chunk:
-                chunk = prompt[cached : cached + self._request.prefill_chunk]
-                self._pending = len(chunk)
-                return Block(self.id, chunk, 0)
-            head = prompt[cached:]
-        else:
-            head = (self.output[-1],)
+        left = len(prompt) - cached
+        if left > self._request.prefill_chunk:
+            self._head = 0
+            return Block(self.id, prompt[cached : cached + self._request.prefill_chunk], 0)
+        head = prompt[cached:] if left > 0 else (self.output[-1],)
         started = time.perf_counter()
-        self._draft = self._propose()
+        self._tree = tree = merge(self._propose())
         self.report.proposer_s += time.perf_counter() - started
-        self._pending = 0
-        self._width = len(head) + len(self._draft)
-        return Block(self.id, head + self._draft.ids, len(self._draft) + 1)
+        self._head = len(head)
+        # What the target does not have cannot be fed, and is never accepted.
+        known = range(self._target.vocab_size)
+        ids = (*head, *(token if token in known else 0 for token in tree.ids))
+        return Block(self.id, ids, len(tree) + 1, _parents(tree, len(head)))
 
     def commit(self, scores: Scores, seconds: float) -> Event:
         """Verify the draft of the last ``plan`` and commit what was accepted.
@@ -157,50 +167,73 @@ class Row:
             scores: The target's answer to the planned block.
             seconds: Wall time of the pass, for the report.
         """
-        if self._pending:
+        block, self._block = self.plan(), None
+        if self._head == 0:
             self.report.prefill_passes += 1
             self.report.prefill_s += seconds
             return Event("", (), (), None, None)
-        draft = self._draft
+        tree = self._tree
         started = time.perf_counter()
-        run, extra = self._verify(draft, scores)
+        path, extra = self._chooser.choose(tree, scores, self.output)
         seconds += time.perf_counter() - started
-        candidates = (*draft.ids[:run], extra)
+        candidates = (*(tree.ids[node] for node in path), extra)
         kept, text = self._take(candidates)
-        accepted = min(run, kept)
-        first = not self.report.records
-        record = PassRecord(
-            width=self._width,
-            drafted=len(draft),
-            accepted=accepted,
-            emitted=kept,
-            discarded=len(draft) - kept if kept <= run else 0,
-            sources=_outcome_by_source(draft, accepted),
-            seconds=seconds,
-        )
-        self._account(record, seconds, first=first)
+        self._keep(block, path[: kept - 1])
+        record = _record(tree, path, kept, len(block.ids), seconds)
+        self._account(record, kept)
         ids = candidates[:kept]
-        self._target.rollback(self.id, len(self._request.prompt_ids) + len(self.output) - 1)
-        sources = _sources_of(draft, accepted, kept, run)
-        return Event(text, ids, sources, record, self.finish)
+        logprobs: list[float] = []
+        if self._request.logprobs:
+            logprobs = token_logprobs(scores, [0, *(node + 1 for node in path)][:kept], ids)
+        sources = _sources_of(tree, path, kept)
+        return Event(text, ids, sources, record, self.finish, tuple(logprobs))
 
-    def _account(self, record: PassRecord, seconds: float, *, first: bool) -> None:
-        self.report.records.append(record)
-        if first:
-            self.report.prefill_s += seconds
+    def _keep(self, block: Block, path: Sequence[int]) -> None:
+        """Leave the head and the accepted branch of a scored block in the cache."""
+        if block.parents is None:
+            length = len(self._request.prompt_ids) + len(self.output) - 1
+            self._target.rollback(self.id, length)
+            return
+        base = self._target.length(self.id) - len(block.ids)
+        offsets = [*range(self._head), *(self._head + node for node in path)]
+        self._target.keep_branch(self.id, base, offsets)
+
+    def _account(self, record: PassRecord, kept: int) -> None:
+        if self.report.records:
+            self.report.decode_s += record.seconds
         else:
-            self.report.decode_s += seconds
-        self._policy.observe(record.drafted - record.discarded, record.accepted)
+            self.report.prefill_s += record.seconds
+        self.report.records.append(record)
+        # Levels of the tree behind a stop say nothing about the drafts.
+        height = self._tree.height
+        judged = min(height, kept) if record.discarded else height
+        self._policy.observe(judged, record.accepted)
 
-    def _propose(self) -> Draft:
+    def _propose(self) -> list[Draft]:
         limit = min(self._policy.gamma(), self._room() - 1)
         if limit <= 0:
-            return Draft()
-        draft = self._proposer.propose(self.output, limit).clip(limit)
-        # An id that the target does not have ends the draft: it cannot be fed to the embedding.
+            return []
+        branching, proposer = self._request.branching, self._proposer
+        if branching is not None and isinstance(proposer, TreeProposer):
+            drafts = branching.choose(proposer.propose_tree(self.output, limit), limit)
+        else:
+            drafts = [proposer.propose(self.output, limit)]
+        used = len(self._request.prompt_ids) + len(self.output)
+        room = self._target.context_limit - used - 1
+        fitting = []
+        for draft in drafts:
+            fitting.append(self._known(draft.clip(min(limit, room))))
+            room -= len(fitting[-1])
+        return fitting
+
+    def _known(self, draft: Draft) -> Draft:
+        """Cut a draft at the first id that the target does not have.
+
+        That id of a drawn draft stays: it has to be judged, and is rejected.
+        """
         for place, token in enumerate(draft.ids):
             if not 0 <= token < self._target.vocab_size:
-                return draft.clip(place)
+                return draft.clip(place if draft.probs is None else place + 1)
         return draft
 
     def _room(self) -> int:
@@ -209,43 +242,6 @@ class Row:
         return min(
             self._request.max_new_tokens - len(self.output), self._target.context_limit - used
         )
-
-    def _verify(self, draft: Draft, scores: Scores) -> tuple[int, int]:
-        sampling = self._request.sampling
-        if sampling.greedy or sampling.noise == "position":
-            return verify_picks(draft.ids, lambda a, b: self._pick(scores, draft, a, b))
-        return verify_sampled(
-            draft.ids,
-            draft.probs,
-            lambda row: self._distributions(scores, draft, row, row + 1)[0],
-            self._uniforms.next,
-        )
-
-    def _penalised(self, scores: Scores, draft: Draft, start: int, stop: int) -> torch.Tensor:
-        logits = scores.logits(start, stop)
-        sampling = self._request.sampling
-        if not sampling.has_penalties:
-            return logits
-        outputs: list[Sequence[int]] = [
-            [*self.output, *draft.ids[:row]] for row in range(start, stop)
-        ]
-        return penalise(logits, sampling, self._request.prompt_ids, outputs)
-
-    def _distributions(self, scores: Scores, draft: Draft, start: int, stop: int) -> torch.Tensor:
-        logits = self._penalised(scores, draft, start, stop)
-        return probabilities(logits, self._request.sampling).cpu()
-
-    def _pick(self, scores: Scores, draft: Draft, start: int, stop: int) -> list[int]:
-        if self._request.sampling.greedy:
-            best = self._penalised(scores, draft, start, stop).argmax(dim=-1)
-            return [int(i) for i in best]
-        probs = self._distributions(scores, draft, start, stop)
-        picks = []
-        for offset, row in enumerate(probs):
-            position = len(self.output) + start + offset
-            noise = position_noise(self._noise_seed, position, len(row))
-            picks.append(int((row.log() + noise).argmax()))
-        return picks
 
     def _take(self, candidates: Sequence[int]) -> tuple[int, str]:
         """Commit tokens until a stop or a limit; return how many and the text now certain."""
@@ -272,18 +268,36 @@ class Row:
         return kept, "".join(pieces)
 
 
-def _outcome_by_source(draft: Draft, accepted: int) -> tuple[tuple[str, int, int], ...]:
-    runs = []
-    left = accepted
-    for source, count in draft.source_runs():
-        taken = min(left, count)
-        runs.append((source, count, taken))
-        left -= taken
-    return tuple(runs)
+def _parents(tree: Tree, head: int) -> tuple[int, ...] | None:
+    """Return the parents of a block of ``head`` tokens in a row and a tree behind them."""
+    if tree.is_linear:
+        return None
+    return (*range(-1, head - 1), *(head + parent for parent in tree.parents))
 
 
-def _sources_of(draft: Draft, accepted: int, kept: int, run: int) -> tuple[tuple[str, int], ...]:
-    runs = list(draft.clip(accepted).source_runs())
-    if kept > accepted:
-        runs.append(("bonus" if run == len(draft) else "corrected", 1))
+def _record(tree: Tree, path: Sequence[int], kept: int, width: int, seconds: float) -> PassRecord:
+    """Count what became of a tree of which ``kept`` tokens (extra token included) stayed."""
+    accepted = path[:kept]
+    # The output ended inside the accepted branch: what lies deeper, in any branch, was not judged.
+    ended = kept <= len(path)
+    taken = set(accepted)
+    runs = groupby(range(len(tree)), key=lambda node: tree.sources[node])
+    counted = [(source, list(nodes)) for source, nodes in runs]
+    return PassRecord(
+        width=width,
+        drafted=len(tree),
+        accepted=len(accepted),
+        emitted=kept,
+        discarded=sum(depth >= kept for depth in tree.depths) if ended else 0,
+        sources=tuple((name, len(nodes), len(taken & set(nodes))) for name, nodes in counted),
+        seconds=seconds,
+    )
+
+
+def _sources_of(tree: Tree, path: Sequence[int], kept: int) -> tuple[tuple[str, int], ...]:
+    names = [tree.sources[node] for node in path[:kept]]
+    runs = [(name, len(list(same))) for name, same in groupby(names)]
+    if kept > len(path):
+        last = path[-1] if path else -1
+        runs.append(("corrected" if tree.candidates(last) else "bonus", 1))
     return tuple(runs)

@@ -1,7 +1,8 @@
 """A target that runs a transformers model.
 
-Loads a folder with ``config.json`` and safetensors, never code and never pickles. On the CPU float32
-weights are mapped from the file instead of read, so that loading costs about as much as opening it.
+Loads a folder with ``config.json`` and safetensors, never code and never pickles. The store keeps
+float32 weights, which transformers maps from the file on a CPU: loading costs little more than
+opening it.
 
 At load the whole chain is probed: the same tokens are scored once by the model's own code and once
 in two blocks with a rollback in between. An architecture whose cache cannot be rolled back, or whose
@@ -13,7 +14,6 @@ near ties can fall either way; on a CPU float32 is the default because exactness
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +31,8 @@ from apply_edit.errors import ApplyEditError, DeviceError, ModelLoadError
 # Layer kinds whose state is keys and values by position; everything else is refused.
 _ROLLBACK_KINDS = frozenset({"full_attention", "sliding_attention"})
 _RECURRENT_MARKS = ("mamba", "ssm", "linear_attn", "rwkv", "conv_kernel", "recurrent")
+# Padding adds less than this to any block.
+_WIDEST_BUCKET = 256
 _PROBE_TOLERANCE = {torch.float32: 1e-2, torch.bfloat16: 1.0, torch.float16: 0.25}
 
 
@@ -75,7 +77,10 @@ class TransformersTarget:
         self.vocab_size = min(vocab_size, self._head.weight.shape[0])
         limit = int(getattr(text_config, "max_position_embeddings", 0)) or 1 << 20
         self.context_limit = min(limit, static_capacity or limit)
-        self._cache = KVCache(text_config.num_hidden_layers, static_capacity)
+        self._is_static = static_capacity is not None
+        # The last block of a full row is padded, too.
+        capacity = None if static_capacity is None else static_capacity + _WIDEST_BUCKET
+        self._cache = KVCache(text_config.num_hidden_layers, capacity)
 
     def open_row(self) -> int:
         """Return a new empty row."""
@@ -99,14 +104,16 @@ class TransformersTarget:
 
     def score(self, blocks: Sequence[Block]) -> list[Scores]:
         """Append blocks in one forward pass; see ``Target.score``."""
-        plan = attention.make_plan(self._cache, blocks, self.device)
-        ids = torch.tensor([[i for block in blocks for i in block.ids]], device=self.device)
+        fed = [padded(block) for block in blocks] if self._is_static else blocks
+        plan = attention.make_plan(self._cache, fed, self.device)
+        ids = torch.tensor([[i for block in fed for i in block.ids]], device=self.device)
         with torch.inference_mode(), _device_errors():
             hidden = self._backbone(
                 input_ids=ids, position_ids=plan.positions, ragged=plan, use_cache=False
             ).last_hidden_state[0]
         scores: list[Scores] = []
-        for block, (row, _, stop) in zip(blocks, plan.rows, strict=True):
+        for block, (row, start, _) in zip(blocks, plan.rows, strict=True):
+            stop = start + len(block.ids)
             self._cache.commit(row, len(block.ids))
             scores.append(
                 LazyScores(hidden[stop - block.wanted : stop], self._head, self.vocab_size)
@@ -114,8 +121,38 @@ class TransformersTarget:
         return scores
 
 
+def padded(block: Block) -> Block:
+    """Fill a block up to one of a few widths with tokens that nothing looks at.
+
+    They lie behind a linear block and beside the branches of a tree, and are never committed.
+
+    >>> padded(Block(0, (7, 8, 9), 1)).ids
+    (7, 8, 9, 0)
+    >>> padded(Block(0, (7, 8, 9), 1, (-1, 0, 0))).parents
+    (-1, 0, 0, -1)
+    """
+    extra = bucket(len(block.ids)) - len(block.ids)
+    parents = None if block.parents is None else (*block.parents, *(-1,) * extra)
+    return Block(block.row, (*block.ids, *(0,) * extra), block.wanted, parents)
+
+
+def bucket(width: int) -> int:
+    """Return the padded width: powers of two, and multiples of 256 above.
+
+    >>> [bucket(width) for width in (1, 3, 64, 65, 256, 257)]
+    [1, 4, 64, 128, 256, 512]
+    """
+    if width > _WIDEST_BUCKET:
+        return -(-width // _WIDEST_BUCKET) * _WIDEST_BUCKET
+    return 1 << (width - 1).bit_length()
+
+
 def load(
-    folder: Path, vocab_size: int, device: str = "auto", dtype: str = "auto"
+    folder: Path,
+    vocab_size: int,
+    device: str = "auto",
+    dtype: str = "auto",
+    static_capacity: int | None = None,
 ) -> TransformersTarget:
     """Load a model folder.
 
@@ -124,6 +161,7 @@ def load(
         vocab_size: Ids that the tokenizer knows.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
+        static_capacity: Tokens per row for a static cache, None for a growing one.
 
     Raises:
         ModelLoadError: The folder is not a model that can be used; the message names what is wrong.
@@ -141,7 +179,7 @@ def load(
         _refuse_recurrent(config)
         with _device_errors():
             model = _load_model(folder, config, place, kind)
-    target = TransformersTarget(model, vocab_size)
+    target = TransformersTarget(model, vocab_size, static_capacity)
     _probe(target, model)
     return target
 
@@ -176,8 +214,6 @@ def choose_dtype(device: torch.device, dtype: str) -> torch.dtype:
 
 
 def _load_model(folder: Path, config: Any, device: torch.device, dtype: torch.dtype) -> Any:
-    if device.type == "cpu" and dtype == torch.float32 and _stored_dtype(folder) == "F32":
-        return _map_model(folder, config)
     try:
         model = AutoModelForCausalLM.from_pretrained(
             folder,
@@ -192,53 +228,6 @@ def _load_model(folder: Path, config: Any, device: torch.device, dtype: torch.dt
         raise ModelLoadError(message) from None
     placed: Any = model
     return placed.to(device).eval()
-
-
-def _map_model(folder: Path, config: Any) -> Any:
-    """Build the model around the memory-mapped weights, without copying them."""
-    from safetensors.torch import load_file
-
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call] # transformers
-            config, dtype=torch.float32, attn_implementation=attention.NAME
-        )
-    weights: dict[str, torch.Tensor] = {}
-    for file in sorted(folder.glob("*.safetensors")):
-        weights.update(load_file(file))
-    missing, unexpected = model.load_state_dict(weights, strict=False, assign=True)
-    model.tie_weights()
-    tied = set(getattr(model, "_tied_weights_keys", None) or ())
-    lost = [name for name in missing if name not in tied]
-    if lost or unexpected:
-        message = f"the weights in {folder} do not fit its config.json: {(lost + unexpected)[:3]}"
-        raise ModelLoadError(message)
-    _materialise_buffers(model, config)
-    return model.eval()
-
-
-def _materialise_buffers(model: Any, config: Any) -> None:
-    """Recompute the buffers that no checkpoint stores (rotary frequencies)."""
-    for module in model.modules():
-        buffers = dict(module.named_buffers(recurse=False))
-        if not any(buffer.is_meta for buffer in buffers.values()):
-            continue
-        fresh = type(module)(config=config)
-        for name, buffer in fresh.named_buffers(recurse=False):
-            module.register_buffer(name, buffer, persistent=False)
-
-
-def _stored_dtype(folder: Path) -> str | None:
-    """Read the number format of the first tensor from the header of a safetensors file."""
-    for file in sorted(folder.glob("*.safetensors")):
-        with file.open("rb") as stream:
-            size = int.from_bytes(stream.read(8), "little")
-            if not 0 < size < 100_000_000:
-                return None
-            header = json.loads(stream.read(size))
-        for name, entry in header.items():
-            if name != "__metadata__":
-                return str(entry["dtype"])
-    return None
 
 
 def _refuse_recurrent(config: Any) -> None:

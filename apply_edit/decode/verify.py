@@ -1,84 +1,67 @@
-"""Accept or reject a draft: pure functions over scores.
+"""Accept or reject drafts by rejection sampling, on tensors.
 
-Greedy and position-seeded decoding *pick* a token per position, whatever was drafted; the draft is
-accepted as far as it agrees. Rejection sampling accepts draft token x with probability
-min(1, p(x)/q(x)) and draws from the normalised max(0, p - q) where it does not. In both cases the
-emitted token behind the accepted run is the residual token, or the bonus token after a full run.
+Draft token x is accepted with probability min(1, p(x)/q(x)); where it is not, the next candidate is
+judged by, or the residual token drawn from, the normalised max(0, p - q). The walk that asks these
+questions is ``tree.walk_sampled``; greedy and position-seeded decoding compare picks instead
+(``tree.walk_picks``) and need nothing of this.
 
 Source: arXiv:2211.17192 algorithm 1; arXiv:2302.01318 theorem 1. Proof: docs/exactness.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 
 from apply_edit.decode.sampling import draw
-
-# Rows of the language model head that are computed at once: enough for good matrix products, few
-# enough that memory stays flat and rows behind a rejection are rarely computed.
-CHUNK = 64
-
-Picker = Callable[[int, int], Sequence[int]]
-"""``picker(start, stop)`` gives the picked ids of rows ``[start, stop)``."""
+from apply_edit.decode.tree import Candidate, Tree, walk_sampled
 
 
-def verify_picks(draft: Sequence[int], pick: Picker) -> tuple[int, int]:
-    """Accept a draft as far as it agrees with the picks.
+class UniformJudge:
+    """Judges with numbers in [0, 1), exactly one per decision.
 
     Args:
-        draft: Draft ids.
-        pick: Gives the target's choice for rows ``0..len(draft)``; row i follows draft[:i].
-
-    Returns:
-        Length of the accepted run, and the token behind it.
-
-    >>> verify_picks([7, 8, 9], lambda a, b: [7, 8, 5, 6][a:b])
-    (2, 5)
-    >>> verify_picks([7], lambda a, b: [7, 3][a:b])
-    (1, 3)
+        uniform: Gives the next number.
     """
-    total = len(draft) + 1
-    start = 0
-    while True:
-        stop = min(start + CHUNK, total)
-        for offset, choice in enumerate(pick(start, stop)):
-            row = start + offset
-            if row == len(draft) or draft[row] != choice:
-                return row, choice
-        start = stop
+
+    def __init__(self, uniform: Callable[[], float]) -> None:
+        self._uniform = uniform
+
+    def accepts(self, p: torch.Tensor, candidate: Candidate) -> bool:
+        """See ``Judge.accepts``."""
+        return accept(p, candidate.q, candidate.token, self._uniform())
+
+    def residual(self, p: torch.Tensor, candidate: Candidate) -> torch.Tensor:
+        """See ``Judge.residual``."""
+        return residual(p, candidate.q, candidate.token)
+
+    def draw(self, p: torch.Tensor) -> int:
+        """See ``Judge.draw``."""
+        return draw(p, self._uniform())
 
 
 def verify_sampled(
-    draft: Sequence[int],
-    q: torch.Tensor | None,
-    p: Callable[[int], torch.Tensor],
-    uniform: Callable[[], float],
-) -> tuple[int, int]:
-    """Accept a draft by rejection sampling.
+    tree: Tree, target: Callable[[int], torch.Tensor], uniform: Callable[[], float]
+) -> tuple[list[int], int]:
+    """Accept a branch by rejection sampling.
 
     Args:
-        draft: Draft ids.
-        q: ``[len(draft), vocab]`` distributions that they were sampled from, or None for a
-            deterministic draft (a point mass on each token).
-        p: Gives row i of the target's distribution, ``[vocab]``, conditioned on draft[:i].
+        tree: What was drafted.
+        target: Gives the target's distribution behind a node, ``[vocab]``.
         uniform: Gives numbers in [0, 1).
 
     Returns:
-        Length of the accepted run, and the residual or bonus token behind it.
+        The nodes of the accepted branch, and the residual or bonus token behind it.
     """
-    for row, token in enumerate(draft):
-        target = p(row)
-        proposed = None if q is None else q[row]
-        if accept(target, proposed, token, uniform()):
-            continue
-        return row, draw(residual(target, proposed, token), uniform())
-    return len(draft), draw(p(len(draft)), uniform())
+    return walk_sampled(tree, target, UniformJudge(uniform))
 
 
 def accept(p: torch.Tensor, q: torch.Tensor | None, token: int, uniform: float) -> bool:
-    """Decide on one draft token: true with probability min(1, p(x)/q(x))."""
+    """Decide on one draft token: true with probability min(1, p(x)/q(x)).
+
+    An id that the target does not have (a draft model may have more) is never accepted.
+    """
     if not 0 <= token < len(p):
         return False
     chance = float(p[token])
@@ -89,19 +72,19 @@ def accept(p: torch.Tensor, q: torch.Tensor | None, token: int, uniform: float) 
 
 
 def residual(p: torch.Tensor, q: torch.Tensor | None, token: int) -> torch.Tensor:
-    """Return the distribution after a rejection, ``[vocab]``, not normalised.
+    """Return the distribution after a rejection, ``[vocab]``, normalised.
 
     For a point mass it is p without the token. Where rounding leaves nothing (p equals q), it is p:
     the rejection had probability zero but for rounding.
     """
+    rest = p.clone()
     if q is None:
-        rest = p.clone()
         if 0 <= token < len(p):
             rest[token] = 0.0
     else:
         common = min(len(p), len(q))
-        rest = p.clone()
         # Vocabularies padded to different sizes: ids beyond the common part have q = 0.
-        rest[:common] -= q[:common].to(rest.dtype)
+        rest[:common] -= q[:common].to(rest)
         rest.clamp_(min=0.0)
-    return rest if bool(rest.sum() > 0) else p
+    total = rest.sum()
+    return rest / total if bool(total > 0) else p

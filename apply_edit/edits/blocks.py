@@ -54,20 +54,25 @@ def has_directives(edit: str) -> bool:
     lines = [strip_end(line) for line in edit_lines(edit)]
     return any(
         _DASHED.match(line)
+        or _ESCAPED.match(line)
         or (_OPEN.match(line) and _DIRECTIVE.match(strip_end("".join(lines[i + 1 : i + 2]))))
         for i, line in enumerate(lines)
     )
 
 
-def read(edit: str) -> tuple[tuple[FileEdit, ...], tuple[Notice, ...]]:
+def read(edit: str, *, roo: bool = False) -> tuple[tuple[FileEdit, ...], tuple[Notice, ...]]:
     """Read all blocks, grouped by the file they name.
+
+    Args:
+        edit: The text with the blocks.
+        roo: Markers in the text are escaped, so that a second separator line is a mistake.
 
     Raises:
         EditParseError: There is no block, or one is not well-formed or not closed.
     """
     if any(_FIND.match(line) for line in edit_lines(edit)):
         return _group(_find_blocks(edit)), ()
-    reader = _Reader(edit_lines(edit))
+    reader = _Reader(edit_lines(edit), roo=roo)
     reader.run()
     if not reader.found:
         message = "there is no SEARCH/REPLACE block in the text"
@@ -78,8 +83,9 @@ def read(edit: str) -> tuple[tuple[FileEdit, ...], tuple[Notice, ...]]:
 class _Reader:
     """Walks over the lines once; at most one block is open."""
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], *, roo: bool) -> None:
         self.lines = lines
+        self.roo = roo
         self.found: list[tuple[str | None, Hunk]] = []
         self.notices: list[Notice] = []
         self.path: str | None = None
@@ -93,7 +99,7 @@ class _Reader:
             if _OPEN.match(line) and (block is None or not block.middles):
                 if block is not None:
                     self._refuse(block.line, "has no separator line before the next block")
-                block = _Block(i + 1, _DASHED.match(line) is not None)
+                block = _Block(i + 1, _DASHED.match(line) is not None, roo=self.roo)
                 self.path = self._named(i) or self.path
             elif block is None:
                 self._outside(line, i)
@@ -148,9 +154,10 @@ class _Reader:
         adjacent = any(b == a + 1 for a, b in zip(block.middles, block.middles[1:], strict=False))
         if adjacent or (len(block.middles) > 1 and (block.roo or block.dashed)):
             self._refuse(block.line, "has two separator lines; escape the one that is text")
+        # The longest old text is tried first: it is the least likely to be there by chance.
         readings = [
             ("".join(block.rows[:m]), _terminated("".join(block.rows[m + 1 :])))
-            for m in block.middles
+            for m in reversed(block.middles)
         ]
         if any(len(old) + len(new) == 0 for old, new in readings):
             self._refuse(block.line, "has neither text to find nor text to put there")

@@ -109,17 +109,24 @@ def _is_prose(lines: list[str]) -> bool:
 def _covers(lines: list[str], original: str) -> bool:
     """Say whether a text without markers speaks for the whole file.
 
-    It does where it begins and ends like the file, or repeats most of the file's lines.
+    It does where it begins and ends like the file, where the file is one definition and it begins
+    like that, or where it repeats most of the file's lines.
     """
-    own = [line.strip() for line in edit_lines(original) if line.strip()]
+    rows = [line.rstrip() for line in edit_lines(original) if line.strip()]
+    own = [row.strip() for row in rows]
     new = [line.strip() for line in lines]
     if not own or not new:
         return True
-    if _alike(own[0], new[0]) and _alike(own[-1], new[-1]):
+    outermost = sum(not row[0].isspace() for row in rows)
+    if outermost <= 2 and _alike(own[0], new[0]):
         return True
+    if own[0] == new[0] and own[-1] == new[-1]:
+        return True
+    # Lines of brackets only are in every snippet.
+    telling = [line for line in own if any(c.isalnum() for c in line)]
     known = set(new)
-    kept = sum(line in known for line in own)
-    return kept * 10 >= len(own) * 6
+    kept = sum(line in known for line in telling)
+    return kept * 10 >= len(telling) * 6
 
 
 def _alike(left: str, right: str) -> bool:

@@ -5,17 +5,9 @@ Does not know: how to carry it out; that is for a model.
 
 from __future__ import annotations
 
-from apply_edit.errors import EditParseError
 from apply_edit.types import EditFormat, ParsedEdit
 
 
 def parse(edit: str) -> ParsedEdit:
-    """Take the instruction as it is.
-
-    Raises:
-        EditParseError: It is empty.
-    """
-    if not edit.strip():
-        message = "the instruction is empty"
-        raise EditParseError(message)
+    """Take the instruction as it is."""
     return ParsedEdit(EditFormat.INSTRUCTION, instruction=edit.strip())

@@ -20,5 +20,5 @@ def parse(edit: str) -> ParsedEdit:
     Raises:
         EditParseError: There is no block, or one is not well-formed.
     """
-    files, notices = blocks.read(edit)
+    files, notices = blocks.read(edit, roo=True)
     return ParsedEdit(EditFormat.ROO_DIFF, files, notices=notices)

@@ -132,12 +132,17 @@ class _Reader:
             section.old = _path(old[1])
         elif new and not section.hunks:
             section.new = _path(new[1])
-        elif line.startswith(("rename to ", "copy to ")):
-            section.renamed_to = _unquote(line.split(" to ", 1)[1])
+        elif line.startswith("rename to "):
+            section.renamed_to = _unquote(line.removeprefix("rename to "))
+        elif line.startswith("rename from "):
+            section.old = section.old or _unquote(line.removeprefix("rename from "))
         elif line.startswith("new file mode"):
             section.created = True
         elif line.startswith("deleted file mode"):
             section.deleted = True
+        elif section.git and line.startswith(("copy to ", "GIT binary patch", "Binary files ")):
+            message = f"line {self.i + 1} of the diff copies a file or changes a binary one"
+            raise EditParseError(message, line=self.i + 1)
 
     def _hunk(self, section: _Section, header: str) -> None:
         start = self.i

@@ -75,7 +75,7 @@ def _patch_lines(edit: str) -> list[str]:
     """Return the lines of a patch; one without an envelope ends where its fence ends."""
     lines = edit_lines(edit)
     if not any(_BEGIN.match(line) for line in lines):
-        wrapped = [block for block in fences(edit) if _FILE.match(block.code)]
+        wrapped = [block for block in fences(edit) if _FILE.match(block.code.split("\n", 1)[0])]
         if len(wrapped) == 1 and not any(_FILE.match(x) for x in lines[: wrapped[0].start]):
             return edit_lines(wrapped[0].code)
     return lines

@@ -8,9 +8,11 @@ from functools import cached_property
 from itertools import islice
 
 from apply_edit.align import Op, line_ops
-from apply_edit.guard.judge import Judgement, judge, restated_lines
+from apply_edit.guard.hunks import readings, spliced
+from apply_edit.guard.judge import Judgement, judge
 from apply_edit.guard.keys import loose
-from apply_edit.guard.reach import Reach, reach_of, spliced
+from apply_edit.guard.reach import Reach, reach_of
+from apply_edit.guard.whole_blocks import removed_on_request, restated_lines
 from apply_edit.syntax import Definition, canonical_language, definitions, has_grammar
 from apply_edit.text import split_lines
 from apply_edit.types import EditFormat, Hunk, ParsedEdit
@@ -102,13 +104,14 @@ class Context:
     def edit_text(self) -> str:
         """Everything that the edit says, for the question whether it says something at all."""
         parts = [self.edit.snippet or "", self.edit.instruction or ""]
-        parts += [part for hunk in self.hunks for part in (hunk.old, hunk.new)]
+        parts += [part for hunk in self.hunks for pair in readings(hunk) for part in pair]
         return "\n".join(parts)
 
     @cached_property
     def content_keys(self) -> frozenset[str]:
         """Loose keys of the lines that the edit wants in the file: snippet or new text."""
-        parts = [self.edit.snippet or "", *(hunk.new for hunk in self.hunks)]
+        parts = [self.edit.snippet or ""]
+        parts += [new for hunk in self.hunks for _, new in readings(hunk)]
         return frozenset(loose(line) for part in parts for line in split_lines(part))
 
     @cached_property
@@ -135,6 +138,11 @@ class Context:
     def restated(self) -> set[int]:
         """Original lines of definitions that the snippet writes out in full."""
         return restated_lines(self)
+
+    @cached_property
+    def on_request(self) -> set[int]:
+        """Original lines of definitions that the snippet asks to remove."""
+        return removed_on_request(self)
 
     @cached_property
     def reach(self) -> Reach:

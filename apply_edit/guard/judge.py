@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 from rapidfuzz import fuzz, process
 
 from apply_edit.align import Op
-from apply_edit.guard.reach import StructuredNames
-from apply_edit.markers import is_bare_ellipsis, is_marker, trailing_marker
-from apply_edit.syntax import definitions
-from apply_edit.text import split_lines
+from apply_edit.guard.hunks import StructuredNames
+from apply_edit.markers import is_bare_ellipsis
 from apply_edit.types import EditFormat, FileOp
 
 if TYPE_CHECKING:
     from apply_edit.guard.context import Context
 
+_WORD = re.compile(r"[A-Za-z_$][\w$-]{2,}")
 # Likeness in percent from which a new line counts as the successor of an old one.
 _SUCCESSOR = 55.0
 # Above this many comparisons, lines are paired by number instead of by likeness.
@@ -85,7 +84,7 @@ def _judge_snippet(merge: Context) -> Judgement:
             verdict.foreign_outside += foreign
         if _is_inner(op, merge):
             continue
-        lost = [i for i in removed if merge.reach.removals.isdisjoint(_words(merge.old[i]))]
+        lost = _without_asked(merge, removed)
         if not beside:
             # No move can begin here: the snippet would have to show the gap that it leaves.
             verdict.lost_outside += _without_successor(merge, lost, foreign) if foreign else lost
@@ -195,42 +194,32 @@ def _next_solid(merge: Context, line: int) -> int:
 
 
 def _without_successor(merge: Context, lost: list[int], added: list[int]) -> list[int]:
-    """Drop the lost lines that a new line of the same change is the successor of."""
+    """Drop the lost lines that a new line of the same change is the successor of, one for one."""
     if len(lost) * len(added) > _MAX_PAIRS:
         return lost[len(added) :]
-    choices = [merge.new_keys[j] for j in added]
-    return [
-        i
-        for i in lost
-        if process.extractOne(
-            merge.old_keys[i], choices, scorer=fuzz.ratio, score_cutoff=_SUCCESSOR
+    heirs = {j: merge.new_keys[j] for j in added}
+    left: list[int] = []
+    for i in lost:
+        best = process.extractOne(
+            merge.old_keys[i], heirs, scorer=fuzz.ratio, score_cutoff=_SUCCESSOR
         )
-        is None
-    ]
+        if best is None:
+            left.append(i)
+        else:
+            del heirs[best[2]]
+    return left
 
 
-def restated_lines(merge: Context) -> set[int]:
-    """Return original lines of definitions that the snippet writes out in full."""
-    snippet = merge.edit.snippet or ""
-    if merge.grammar is None:
-        return set()
-    elided = [
-        index
-        for index, line in enumerate(split_lines(snippet))
-        if is_marker(line) or is_bare_ellipsis(line) or trailing_marker(line) is not None
-    ]
-    names = {
-        (found.kind, found.name.split(".")[-1])
-        for found in definitions(snippet, merge.grammar)
-        if not any(found.start_line <= line < found.end_line for line in elided)
-    }
-    return {
-        line
-        for found in merge.definitions
-        if (found.kind, found.name.split(".")[-1]) in names
-        for line in range(found.start_line, found.end_line)
-    }
+def _without_asked(merge: Context, removed: list[int]) -> list[int]:
+    """Drop the lines that a removal comment asks to remove.
 
-
-def _words(line: str) -> list[str]:
-    return re.findall(r"[A-Za-z_$][\w$-]{2,}", line)
+    Without a grammar nothing says where a definition ends; then one line with the word answers for
+    all that went with it.
+    """
+    removals = merge.reach.removals
+    if not removals:
+        return removed
+    lost = [i for i in removed if removals.isdisjoint(_WORD.findall(merge.old[i]))]
+    if merge.grammar is None and len(lost) < len(removed):
+        return []
+    return [i for i in lost if i not in merge.on_request]

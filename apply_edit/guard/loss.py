@@ -10,8 +10,8 @@ from rapidfuzz import fuzz
 
 from apply_edit.guard.base import Check
 from apply_edit.guard.context import Context
+from apply_edit.guard.hunks import StructuredNames
 from apply_edit.guard.keys import loose, shown
-from apply_edit.guard.reach import StructuredNames
 from apply_edit.text import split_lines
 from apply_edit.types import EditFormat, Finding, Severity
 

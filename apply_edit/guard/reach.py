@@ -6,28 +6,58 @@ segment stands in the result in one piece (blank lines apart). Result lines insi
 it shows them as neighbours. At the edge of a segment the snippet does not say where the old text
 ends, and the caller has to judge by similarity and syntax.
 
-A structured edit names lines by its old and new text. An instruction names none.
+A structured edit names lines by its old and new text: see :mod:`apply_edit.guard.hunks`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-from rapidfuzz import fuzz, process
 
 from apply_edit.align import Op, line_ops
 from apply_edit.guard.keys import loose
 from apply_edit.markers import is_bare_ellipsis, is_marker, removal_comment, trailing_marker
-from apply_edit.text import split_lines, strip_end, with_newlines
-from apply_edit.types import Hunk
+from apply_edit.text import split_lines, strip_end
 
 # Places tried for a segment all of whose lines are common; more say nothing.
 _MAX_PLACES = 2000
-# Likeness in percent from which a line is the one that a hunk spells a little differently.
-_NEARLY = 70.0
+# Words of a removal comment that name nothing.
+_FILLER = frozenset(
+    {
+        "the",
+        "and",
+        "all",
+        "any",
+        "this",
+        "that",
+        "these",
+        "those",
+        "old",
+        "now",
+        "from",
+        "with",
+        "its",
+        "entire",
+        "whole",
+        "unused",
+        "method",
+        "methods",
+        "function",
+        "functions",
+        "class",
+        "classes",
+        "code",
+        "line",
+        "lines",
+        "block",
+        "call",
+        "calls",
+        "here",
+        "not",
+        "longer",
+        "needed",
+    }
+)
 _WORD = re.compile(r"[A-Za-z_$][\w$-]{2,}")
 
 
@@ -184,78 +214,5 @@ def _removal_words(snippet: str, result: frozenset[str]) -> set[str]:
     for line in split_lines(snippet):
         what = removal_comment(line)
         if what is not None and loose(line) not in result:
-            words.update(_WORD.findall(what))
+            words.update(word for word in _WORD.findall(what) if word.lower() not in _FILLER)
     return words
-
-
-class StructuredNames:
-    """What the hunks of a structured edit name: lines taken out, lines put in, pieces of lines.
-
-    Hunks are applied by looser steps too (another spelling, a line number in front, one line for
-    two), so a line also counts as named when it is nearly one that the edit has.
-    """
-
-    def __init__(self, hunks: Iterable[Hunk]) -> None:
-        self._removed: set[str] = set()
-        self._added: set[str] = set()
-        self._pieces_removed: list[str] = []
-        self._pieces_added: list[str] = []
-        self.everything = False
-        for hunk in hunks:
-            old = [loose(line) for line in split_lines(hunk.old)]
-            new = [loose(line) for line in split_lines(hunk.new)]
-            kept = Counter() if hunk.replace_all else Counter(old) & Counter(new)
-            self._removed.update(key for key in Counter(old) - kept if key)
-            self._added.update(key for key in Counter(new) - kept if key)
-            if not hunk.whole_lines:
-                self._pieces_removed += [piece for piece in old if piece]
-                self._pieces_added += [piece for piece in new if piece]
-                # Text that is put in for nothing replaces a file; white space may be anywhere.
-                self.everything = self.everything or not hunk.old.strip()
-
-    def removes(self, key: str) -> bool:
-        """Say whether the edit takes out a line, or a piece of it."""
-        if self.everything or key in self._removed or self.has_piece(key):
-            return True
-        if any(key in piece for piece in self._pieces_removed):
-            return True
-        return _nearly(key, self._removed)
-
-    def adds(self, key: str) -> bool:
-        """Say whether the edit puts in a line, or a piece of it."""
-        if self.everything or key in self._added:
-            return True
-        return any(piece in key for piece in self._pieces_added) or _nearly(key, self._added)
-
-    def has_piece(self, key: str) -> bool:
-        """Say whether a line holds a piece of text that the edit takes out."""
-        return any(piece in key for piece in self._pieces_removed)
-
-    def added(self) -> frozenset[str]:
-        """Return the keys of the lines that the edit puts in."""
-        return frozenset(self._added)
-
-
-def _nearly(key: str, named: set[str]) -> bool:
-    if any(other.endswith(key) for other in named):
-        return True
-    return process.extractOne(key, named, scorer=fuzz.ratio, score_cutoff=_NEARLY) is not None
-
-
-def spliced(original: str, hunks: Iterable[Hunk]) -> str | None:
-    r"""Apply hunks whose old text is in the original exactly once; None where one is not.
-
-    Args:
-        original: The file before; line ends are unified for the search.
-        hunks: Hunks of a structured edit.
-
-    >>> spliced("a\r\nb\r\n", [Hunk("b\n", "c\n")])
-    'a\nc\n'
-    """
-    text = with_newlines(original, "\n")
-    for hunk in hunks:
-        old = with_newlines(hunk.old, "\n")
-        if not old or text.count(old) != 1:
-            return None
-        text = text.replace(old, with_newlines(hunk.new, "\n"))
-    return text

@@ -1,19 +1,22 @@
 """Merge a lazy snippet into a file without a model, where it has one plain reading.
 
-The steps: cut the snippet at its markers (:mod:`snippet`), align its lines with the file's
-(:mod:`chain`), find what each segment replaces (:mod:`place`, :mod:`soft`), write the text
-(:mod:`build`), and check that no other alignment is as good and that nothing broke.
+The steps: cut the snippet at its markers (:mod:`snippet`), find the lines that it shares with the
+file (:mod:`runs`) and choose among them (:mod:`chain`), find what each segment replaces
+(:mod:`place`, with :mod:`edges`, :mod:`soft` and :mod:`deletions`), write the text (:mod:`build`),
+and check that no other alignment is as good and that nothing broke.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from apply_edit.errors import MergeUndetermined
 from apply_edit.merge.build import Builder
-from apply_edit.merge.chain import Chain, align, standing
+from apply_edit.merge.chain import Chain, align, prune, standing
 from apply_edit.merge.outline import Outline
+from apply_edit.merge.place import Placer
 from apply_edit.merge.runs import Run, find_runs
-from apply_edit.merge.place import Placer, prune, undetermined
-from apply_edit.merge.snippet import Snippet, read_snippet
+from apply_edit.merge.snippet import Snippet, read_snippet, undetermined
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
 from apply_edit.text import split_lines, strip_end
 from apply_edit.types import LazyMerge
@@ -24,6 +27,23 @@ __all__ = ["merge_lazy"]
 # the same, that one of them leaves out fewer lines does not decide.
 _EQUAL = 0.25
 _SAME = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is merged with what.
+
+    Args:
+        text: The file.
+        outline: Its lines.
+        snippet: The snippet, cut at its markers.
+        language: Our name of the language, or None.
+    """
+
+    text: str
+    outline: Outline
+    snippet: Snippet
+    language: str | None
 
 
 def merge_lazy(
@@ -42,25 +62,27 @@ def merge_lazy(
 
     Raises:
         MergeUndetermined: The snippet has no single plain reading; ``reason`` is one of
-            ``ambiguous``, ``no_anchor``, ``placement``, ``order``, ``deletion_unclear``,
-            ``large_deletion``, ``file_start``, ``file_end``, ``wrap``, ``duplicate``, ``syntax``.
+            ``ambiguous``, ``no_anchor``, ``placement``, ``order``, ``replace_or_add``,
+            ``deletion_unclear``, ``large_deletion``, ``file_start``, ``file_end``, ``wrap``,
+            ``syntax``.
     """
     name = canonical_language(language)
     if not original.strip():
         return _only_snippet(original, snippet, name)
     outline = _outline(original, name)
     parts = read_snippet(snippet, outline, name)
-    original, outline = _without_removed(original, outline, parts, name)
+    kept, outline = _without_removed(original, outline, parts, name)
     if not parts.segments:
         if parts.removals:
-            return LazyMerge(original)
+            return LazyMerge(kept)
         message = "the snippet has no line of code, so it changes nothing"
         raise MergeUndetermined(message, reason="no_anchor", line=1)
+    task = _Task(kept, outline, parts, name)
     runs = find_runs(parts, outline)
     chain = align(parts, outline, runs)
-    merged = _merge(original, outline, parts, chain, name)
-    _check_alternatives(original, outline, parts, runs, chain, merged, name)
-    _check_result(original, snippet, merged.text, name)
+    merged = _merge(task, chain)
+    _check_alternatives(task, runs, chain, merged)
+    _check_syntax(original, merged.text, name)
     return merged
 
 
@@ -90,61 +112,36 @@ def _only_snippet(original: str, snippet: str, language: str | None) -> LazyMerg
 def _without_removed(
     text: str, outline: Outline, snippet: Snippet, language: str | None
 ) -> tuple[str, Outline]:
-    """Take out the definitions that comments ask to be removed, each with one gap around it."""
+    """Take out the lines that comments ask to be removed."""
     if not snippet.removals:
         return text, outline
-    lines = split_lines(text)
-    drop: set[int] = set()
-    for name, _ in snippet.removals:
-        head = outline.named_places[name][0]
-        start = head
-        while start > 0 and outline.stripped[start - 1].startswith(("@", "#", "//", "/*", "*")):
-            start -= 1
-        end = outline.block_end(head)
-        drop.update(range(start, end))
-        while end < len(lines) and not outline.stripped[end]:
-            drop.add(end)
-            end += 1
-        if end == len(lines):
-            while start > 0 and not outline.stripped[start - 1]:
-                start -= 1
-                drop.add(start)
-    kept = "".join(line for i, line in enumerate(lines) if i not in drop)
+    gone = {i for lines in snippet.removals for i in lines}
+    kept = "".join(line for i, line in enumerate(split_lines(text)) if i not in gone)
     return kept, _outline(kept, language)
 
 
-def _merge(
-    original: str, outline: Outline, snippet: Snippet, chain: Chain, language: str | None
-) -> LazyMerge:
-    matches = prune(snippet, outline, chain.matches)
-    placer = Placer(snippet, outline, matches, language)
+def _merge(task: _Task, chain: Chain) -> LazyMerge:
+    matches = prune(task.snippet, task.outline, chain.matches)
+    placer = Placer(task.snippet, task.outline, matches, task.language)
     placed = placer.place()
-    text, spans = Builder(original, outline, snippet, placer.matches).build(placed)
+    text, spans = Builder(task.text, task.outline, task.snippet, placer.matches).build(placed)
     return LazyMerge(text, spans=spans)
 
 
-def _check_alternatives(
-    original: str,
-    outline: Outline,
-    snippet: Snippet,
-    runs: list[Run],
-    chain: Chain,
-    merged: LazyMerge,
-    language: str | None,
-) -> None:
+def _check_alternatives(task: _Task, runs: list[Run], chain: Chain, merged: LazyMerge) -> None:
     """Refuse where leaving out a run gives an alignment as good and another text."""
     for run in _contested(standing(runs), chain):
-        other = align(snippet, outline, runs, without=run)
+        other = align(task.snippet, task.outline, runs, without=run)
         if other.weight < chain.weight - _SAME and other.score < chain.score - _EQUAL:
             continue
         try:
-            text: str | None = _merge(original, outline, snippet, other, language).text
+            text: str | None = _merge(task, other).text
         except MergeUndetermined:
             text = None
         if text != merged.text:
             places = f"lines {run.place + 1} and {_other_place(run, other) + 1}"
             message = f"it fits equally well at {places} of the file; show more lines around it"
-            raise undetermined(snippet, run.start, "ambiguous", message)
+            raise undetermined(task.snippet, run.start, "ambiguous", message)
 
 
 def _contested(runs: list[Run], chain: Chain) -> list[Run]:
@@ -168,12 +165,14 @@ def _other_place(run: Run, other: Chain) -> int:
     return run.place
 
 
-def _check_result(original: str, snippet: str, text: str, language: str | None) -> None:
-    """Refuse a text that the grammar likes less than the original, or with a double definition."""
+def _check_syntax(original: str, text: str, language: str | None) -> None:
+    """Refuse a text that does not parse where the original does."""
     if language is None or not has_grammar(language) or text == original:
         return
-    after = error_nodes(text, language)
-    if after and not error_nodes(original, language):
-        line = after[0].start_line + 1
-        message = f"the merged text does not parse (line {line}), so the alignment cannot be right"
+    faults = error_nodes(text, language)
+    if faults and not error_nodes(original, language):
+        line = faults[0].start_line + 1
+        message = (
+            f"the merged text does not parse (line {line}), so the alignment is not to be trusted"
+        )
         raise MergeUndetermined(message, reason="syntax", line=1)

@@ -6,8 +6,8 @@ Does not know: how the places were found.
 from __future__ import annotations
 
 from apply_edit.merge.outline import Outline, is_closer, width
-from apply_edit.merge.place import Placed, undetermined
-from apply_edit.merge.snippet import Segment, Snippet
+from apply_edit.merge.place import Placed
+from apply_edit.merge.snippet import Segment, Snippet, undetermined
 from apply_edit.text import dominant_newline, split_lines, strip_end
 
 
@@ -66,7 +66,7 @@ class Builder:
         faithful = self._keeps_trailing(segment)
         start = len(self.out)
         for i in range(segment.start, segment.end):
-            self.out.append(self._line(i, reindent, faithful or self._beside_new(i, segment)))
+            self.out.append(self._line(i, reindent, faithful))
             if i not in self.matches:
                 self._mark(len(self.out) - 1)
         if item.trails and segment.after is not None and item.end < len(self.raw):
@@ -90,17 +90,6 @@ class Builder:
             return own + end
         self._mark(len(self.out))
         return new + end
-
-    def _beside_new(self, i: int, segment: Segment) -> bool:
-        """Say whether the line stands near a changed one, so that it belongs to the change."""
-        near = (k for k in range(i - 2, i + 3) if segment.start <= k < segment.end)
-        return any(self._changed(k) for k in near)
-
-    def _changed(self, i: int) -> bool:
-        place = self.matches.get(i)
-        return place is None or (
-            self.lines.lines[i].rstrip() != self.original.lines[place].rstrip()
-        )
 
     def _keeps_trailing(self, segment: Segment) -> bool:
         """Say whether the snippet writes trailing space where the file has it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from apply_edit.merge.outline import Outline
+from apply_edit.merge.outline import Outline, head_name, is_closer
 from apply_edit.merge.runs import Run
 from apply_edit.merge.snippet import Segment, Snippet
 
@@ -168,9 +168,7 @@ def _step(origin: int, first: Run, second: Run) -> _Step | None:
             return None
         return _Step(origin, second.weight - second.sums[cut], 0.0, cut, first.length)
     cut = max(0, first.place + 1 - second.place)
-    keep = min(
-        first.length, second.place + cut - first.place, second.start + cut - first.start
-    )
+    keep = min(first.length, second.place + cut - first.place, second.start + cut - first.start)
     if cut >= second.length or second.start + second.length <= first.start + first.length:
         return None
     # Lines that two runs want of the file are an insertion that begins or ends like what is around
@@ -181,3 +179,52 @@ def _step(origin: int, first: Run, second: Run) -> _Step | None:
     if left_out > 0:
         cost += min(0.1 + 0.02 * left_out, _DELETION) + 0.002 * left_out
     return _Step(origin, second.weight - second.sums[twice], cost, cut, keep)
+
+
+def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[int, int]:
+    """Drop matches that are there by chance: inside a definition that is new, or a stray brace."""
+    kept = dict(matches)
+    lines = snippet.outline
+    for segment in snippet.segments:
+        edges = _edges(segment, original, lines, matches)
+        for i in range(segment.start, segment.end):
+            text = lines.stripped[i]
+            if i in kept and is_closer(text):
+                owner = lines.parents[i]
+                if owner >= 0 and owner not in kept and not _held(kept, i):
+                    del kept[i]
+            if i in kept or head_name(text) is None:
+                continue
+            inside = lines.solid_between(i + 1, min(segment.end, lines.block_end(i)))
+            found = [k for k in inside if k in kept and k not in edges]
+            telling = [k for k in found if original.counts[lines.stripped[k]] == 1]
+            if len(found) * 2 < len(inside) or len(telling) < 2:
+                for k in found:
+                    del kept[k]
+    return kept
+
+
+def _edges(
+    segment: Segment, original: Outline, lines: Outline, matches: dict[int, int]
+) -> set[int]:
+    """Return the matched lines next to a marker that are found only there in the file."""
+    found: set[int] = set()
+    for marker, start, step in (
+        (segment.before, segment.start, 1),
+        (segment.after, segment.end - 1, -1),
+    ):
+        run = []
+        at = start
+        while marker is not None and at in matches:
+            run.append(at)
+            if matches.get(at + step) != matches[at] + step:
+                break
+            at += step
+        if any(original.counts[lines.stripped[i]] == 1 for i in run):
+            found.update(run)
+    return found
+
+
+def _held(matches: dict[int, int], i: int) -> bool:
+    """Say whether a neighbour is matched to the neighbour."""
+    return matches.get(i - 1) == matches[i] - 1 or matches.get(i + 1) == matches[i] + 1

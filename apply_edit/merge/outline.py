@@ -24,7 +24,7 @@ _HEADS = (
         rf"(?:[\w@.()]+\s+)*?(?P<kind>class|interface|struct|enum|trait|module|namespace|record|union|"
         rf"object|protocol|message|service)\s+(?P<name>{_WORD})"
     ),
-    re.compile(rf"(?:\w+\s+)*?(?P<kind>impl)\b(?:<[^>]*>)?\s+(?P<name>[^{{]+?)\s*\{{?$"),
+    re.compile(r"(?:\w+\s+)*?(?P<kind>impl)\b(?:<[^>]*>)?\s+(?P<name>[^{]+?)\s*\{?$"),
     re.compile(rf"func\s+\(\s*\w*\s*\*?(?P<kind>{_WORD})[^)]*\)\s*(?P<name>{_WORD})\s*[(\[]"),
     re.compile(
         rf"(?:[\w()]+\s+)*?(?P<kind>def|fn|func|function\*?|fun|sub)\s+(?P<name>(?:self\.)?{_WORD}[?!]?)"

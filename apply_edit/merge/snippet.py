@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from apply_edit.errors import MergeUndetermined
 from apply_edit.markers import is_bare_ellipsis, is_marker, removal_comment, trailing_marker
-from apply_edit.merge.outline import Outline, head_name, width
+from apply_edit.merge.outline import Outline, head_name, is_closer, width
 from apply_edit.text import split_lines, strip_end
 
 # Languages whose bare ``...`` lines are text more often than not.
@@ -59,14 +60,14 @@ class Snippet:
         origins: 0-based line of the snippet for each line of the outline.
         segments: At least one line each.
         markers: All markers in order.
-        removals: What comments ask to be removed, with their line.
+        removals: Lines of the file that comments ask to be removed.
     """
 
     outline: Outline
     origins: tuple[int, ...]
     segments: tuple[Segment, ...]
     markers: tuple[Marker, ...]
-    removals: tuple[tuple[str, int], ...]
+    removals: tuple[range, ...]
 
 
 def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
@@ -79,13 +80,13 @@ def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
     """
     rows: list[tuple[str, int, bool]] = []
     stubs = _stub_names(text)
-    removals: list[tuple[str, int]] = []
+    removals: list[range] = []
     previous = ""
     for number, raw in enumerate(split_lines(text)):
         line = strip_end(raw)
         target = _removal(line, original)
         if target is not None:
-            removals.append((target, number))
+            removals.append(target)
             continue
         for piece, marker in _pieces(line, previous, original, language, stubs):
             rows.append((piece, number, marker))
@@ -93,18 +94,37 @@ def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
     return _assemble(rows, tuple(removals))
 
 
-def _removal(line: str, original: Outline) -> str | None:
-    """Return the definition of the file that a comment asks to be removed, or None."""
+def _removal(line: str, original: Outline) -> range | None:
+    """Return the lines of the file that a comment asks to be removed, or None."""
     wish = removal_comment(line)
     if wish is None or line.strip() in original.places:
         return None
+    bare = wish.strip("`").rstrip(";")
+    for text in (bare, bare + ";", bare + ","):
+        places = original.places.get(text, [])
+        if len(places) == 1 and len(text) > 3:
+            return range(places[0], places[0] + 1)
     words = wish.replace("`", " ").replace("()", " ").replace('"', " ").replace("'", " ").split()
     if len(words) > 5:
         return None
-    for word in words:
-        if len(original.named_places.get(word.strip(".,:;"), ())) == 1:
-            return word.strip(".,:;")
+    for word in (word.strip(".,:;") for word in words):
+        heads = original.named_places.get(word, [])
+        if len(heads) == 1:
+            return _with_surroundings(heads[0], original)
     return None
+
+
+def _with_surroundings(head: int, original: Outline) -> range:
+    """Return the lines of a definition with its decorators, comments and one gap."""
+    stripped = original.stripped
+    start, end = head, original.block_end(head)
+    while start > 0 and stripped[start - 1].startswith(("@", "#", "//", "/*", "*")):
+        start -= 1
+    following = original.next_solid(end)
+    if following == len(stripped) or is_closer(stripped[following]):
+        start = original.previous_solid(start) + 1
+        return range(start, end)
+    return range(start, following)
 
 
 def _pieces(
@@ -155,7 +175,7 @@ def _stub_names(text: str) -> set[str]:
     return {name for name, count in names.items() if name is not None and count > 1}
 
 
-def _assemble(rows: list[tuple[str, int, bool]], removals: tuple[tuple[str, int], ...]) -> Snippet:
+def _assemble(rows: list[tuple[str, int, bool]], removals: tuple[range, ...]) -> Snippet:
     lines: list[str] = []
     origins: list[int] = []
     segments: list[Segment] = []
@@ -182,6 +202,10 @@ def _assemble(rows: list[tuple[str, int, bool]], removals: tuple[tuple[str, int]
         if solid and here is None:
             open_marker = False
         pending = []
-    return Snippet(
-        Outline(tuple(lines)), tuple(origins), tuple(segments), tuple(markers), removals
-    )
+    return Snippet(Outline(tuple(lines)), tuple(origins), tuple(segments), tuple(markers), removals)
+
+
+def undetermined(snippet: Snippet, line: int, reason: str, message: str) -> MergeUndetermined:
+    """Build the refusal; ``line`` is one of the snippet's outline."""
+    at = snippet.origins[min(line, len(snippet.origins) - 1)] + 1
+    return MergeUndetermined(f"line {at} of the snippet: {message}", reason=reason, line=at)

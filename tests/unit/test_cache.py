@@ -8,8 +8,9 @@ from apply_edit.errors import DeviceError
 def write(cache, row, values):
     """Append tokens whose key and value are their number."""
     tensor = torch.tensor(values, dtype=torch.float32).view(1, -1, 1)
+    slots = torch.arange(cache.length(row), cache.length(row) + len(values))
     for layer in range(2):
-        keys, _ = cache.write(row, layer, tensor, -tensor)
+        keys, _ = cache.write(row, layer, (tensor, -tensor), slots)
     cache.commit(row, len(values))
     return keys[0, : cache.length(row), 0].tolist()
 
@@ -59,12 +60,15 @@ def test_a_static_row_keeps_its_address_and_refuses_to_overflow():
     """Static storage never moves, so that a captured pass stays valid."""
     cache = KVCache(2, 4)
     row = cache.open_row()
-    tensor = torch.ones(1, 2, 1)
-    places = {cache.write(row, 0, tensor, tensor)[0].data_ptr() for _ in range(3)}
+    pair = torch.ones(1, 2, 1), torch.ones(1, 2, 1)
+    slots = torch.arange(2)
+    places = {cache.write(row, 0, pair, slots)[0].data_ptr() for _ in range(3)}
     cache.commit(row, 3)
     assert len(places) == 1
     with pytest.raises(DeviceError, match="static cache of 4"):
-        cache.write(row, 0, tensor, tensor)
+        cache.write(row, 0, pair, slots + 3)
+    cache.close_row(row)
+    assert cache.write(cache.open_row(), 0, pair, slots)[0].data_ptr() in places
 
 
 def test_keeping_a_branch_moves_its_tokens_together():

@@ -192,6 +192,13 @@ def test_fence_that_is_content():
     assert "leaked_fence" in refused(f"```\n{merged}```\n", edit, docstring)
 
 
+def test_file_that_is_one_fence():
+    """Fences that are the file's own first and last line stay what they are."""
+    original = "```text\none\ntwo\n```\n"
+    text = original.replace("two", "2")
+    assert found(text, asks("Write 2 for two."), original, "markdown") == {}
+
+
 def test_fence_asked_for_by_a_sentence_only_warns():
     """A sentence may want a docstring with a fenced example."""
     text = ORIGINAL.replace('"""One vent."""', '"""One vent.\n\n    ```\n    x\n    ```\n    """')
@@ -309,7 +316,7 @@ def test_lost_definition_is_named():
         if each.check == "code_lost"
     )
     assert finding.detail["definitions"] == ["Vent.close"]
-    assert {"line": 16, "text": "        self.angle = 0"} in finding.detail["lost"] or True
+    assert {"line": 17, "text": '        self.log("closed")'} in finding.detail["lost"]
     assert "Vent.close" in finding.message
 
 
@@ -320,12 +327,20 @@ def test_removals_that_the_snippet_names():
     comment = (
         "class Vent:\n    # ... existing code ...\n    # remove close\n    # ... existing ...\n"
     )
+    for language in ("python", None):
+        assert refused(without, lazy(comment), language=language) == set()
+        other = comment.replace("remove close", "remove the area method")
+        assert "code_lost" in refused(without, lazy(other), language=language)
     shorter = ORIGINAL.replace(CLOSE, "    def close(self):\n        self.shut()\n\n")
-    assert refused(shorter, lazy("    def close(self):\n        self.shut()\n")) == set()
+    for language in ("python", None):
+        restated = lazy("    def close(self):\n        self.shut()\n")
+        assert found(shorter, restated, language=language) == {}
+        open_end = lazy(
+            "    def close(self):\n        self.shut()\n        # ... existing code ...\n"
+        )
+        assert "code_lost" in found(shorter, open_end, language=language)
     one = ORIGINAL.replace("        self.notify()\n", "")
     assert "code_lost" in refused(one)
-    head = ORIGINAL.replace("    def close(self):\n", "")
-    assert "code_lost" in refused(head, lazy(comment.replace("close", "nothing_like_it")))
 
 
 def test_moved_lines_are_not_lost():
@@ -397,6 +412,28 @@ def test_hunk_that_did_not_arrive():
     assert "snippet_missing" in refused(ORIGINAL.replace("vents]", "vents if v]"), edit)
     right = ORIGINAL.replace("        self.angle = 0\n\n    def open", edit.files[0].hunks[0].new)
     assert found(right, edit) == {}
+
+
+def test_hunks_that_fit_loosely():
+    """A hunk whose old text is a little off names what is like it, and nothing else."""
+    off = Hunk("        self.angle = 0;\n        self.log('closed');\n", "        self.shut()\n")
+    edit = patch(off)
+    right = ORIGINAL.replace(
+        '        self.angle = 0\n        self.log("closed")\n', "        self.shut()\n"
+    )
+    assert refused(right, edit) == set()
+    assert "code_lost" in refused(right.replace("import math\n", ""), edit)
+    assert "outside_edit" in refused(right.replace("v.name for", "v.title for"), edit)
+    assert found(ORIGINAL, edit)["snippet_missing"] is Severity.WARN
+
+
+def test_code_before_a_marker_on_the_same_line():
+    """A line of code that wraps a marker names its ends, not what the marker stands for."""
+    original = "function a() {\n  one();\n}\nfunction b() {\n  two();\n}\n"
+    edit = lazy("function a() { /* ... existing code ... */ }\nfunction b() {\n  three();\n}\n")
+    text = original.replace("two", "three")
+    assert refused(text, edit, original, "javascript") == set()
+    assert "code_lost" in refused(text.replace("  one();\n", ""), edit, original, "javascript")
 
 
 def test_doubled_definition_and_import():

@@ -48,7 +48,7 @@ NAMES: dict[str, str] = {
     "typescript": "ts typescript mts cts",
     "yaml": "yaml yml",
     "cmake": "cmake",
-    "clojure": "clj cljs clojure edn",
+    "clojure": "clj cljs clojure",
     "dart": "dart",
     "dockerfile": "dockerfile docker containerfile",
     "elixir": "ex exs elixir",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tree_sitter import Language, Node, Parser, Tree
 
 from apply_edit.errors import UnsupportedLanguage
-from apply_edit.syntax_names import (
+from apply_edit.syntax.names import (
     BY_EXTENSION,
     BY_FILE_NAME,
     BY_INTERPRETER,

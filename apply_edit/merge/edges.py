@@ -1,0 +1,242 @@
+"""Decide what the first and the last lines of a segment replace.
+
+A segment that begins and ends with lines of the file replaces what is between them. One that begins
+or ends with new lines adds them there, or puts them in the place of lines that it does not show.
+
+Does not know: the other segments, but for where they begin and end.
+"""
+
+from __future__ import annotations
+
+from apply_edit.merge.outline import Outline, head_name, is_closer
+from apply_edit.merge.snippet import PROSE, Segment, Snippet, undetermined
+from apply_edit.merge.soft import is_comment, pair_lines, same_statement
+
+# Behind (before) the last (first) line that the snippet shows, a file may go on for as many lines
+# and still be taken as the part that the snippet's end (start) replaces.
+_EDGE_LINES = 15
+# The end of a block goes for new lines, and so many more of it without further proof.
+_FEW = 40
+
+
+def owner_of(lines: Outline, matches: dict[int, int], i: int) -> int | None:
+    """Return the line of the file that owns a line of the snippet, where that is matched."""
+    for parent in lines.owners(i):
+        if parent in matches:
+            return matches[parent]
+    return None
+
+
+class Edges:
+    """Finds where segments start and end in the file.
+
+    Args:
+        snippet: The snippet.
+        original: The file.
+        matches: Matched lines; changed forms of lines of the file are added as they are found.
+        language: Our name of the language, or None.
+    """
+
+    def __init__(
+        self, snippet: Snippet, original: Outline, matches: dict[int, int], language: str | None
+    ) -> None:
+        self.prose = language is not None and language in PROSE
+        self.snippet = snippet
+        self.lines = snippet.outline
+        self.original = original
+        self.matches = matches
+
+    def start(self, segment: Segment, first: int, floor: int) -> tuple[int, bool]:
+        """Return where the segment starts in the file, and whether it starts with added lines."""
+        place = self.matches[first]
+        new = self.lines.solid_between(segment.start, first)
+        if not new:
+            return place, False
+        above = self.original.solid_between(floor, place)
+        if not above and segment.before is None:
+            return floor, True
+        near = above[-(len(new) + 2) :]
+        comments = self._comment_block(new, first, place, floor)
+        if comments is not None:
+            return comments, False
+        pairs = pair_lines(new, self.lines, near, self.original, self.matches)
+        if pairs:
+            earliest = min(pairs)
+            self.matches.update(pairs)
+            at = pairs[earliest]
+            return (0, True) if self._from_top(segment, above) else (at, earliest != new[0])
+        if segment.before is None and self.snippet.markers and len(above) <= _EDGE_LINES:
+            if all(self._decorates(i) for i in new):
+                return place, True
+            message = "it may replace the start of the file or be added to it"
+            raise undetermined(self.snippet, segment.start, "file_start", message)
+        if above:
+            self._check_addition(new[-1], new[0], above[-1])
+        if above and self.lines.widths[new[0]] > self.lines.widths[first]:
+            return above[-1] + 1, True  # the end of the block before, not the start of what follows
+        return place, True
+
+    def _check_addition(self, near: int, far: int, old: int) -> None:
+        """Refuse a new line that may as well be another form of the line where it would go.
+
+        Args:
+            near: The new line next to the matched one.
+            far: The new line next to the marker, so next to ``old`` in the result.
+            old: The line of the file next to the matched one.
+        """
+        text = self.original.stripped[old]
+        twice = self.lines.stripped[far] == text and not is_closer(text)
+        owner = self.lines.parents[near]
+        known = owner < 0 or owner in self.matches
+        same = self.lines.widths[near] == self.original.widths[old] and same_statement(
+            self.lines.stripped[near], text
+        )
+        if twice or (known and same):
+            message = f"it may be new or replace line {old + 1} of the file"
+            raise undetermined(self.snippet, near, "replace_or_add", message)
+
+    def _from_top(self, segment: Segment, above: list[int]) -> bool:
+        """A snippet with markers but none at its start begins where the file does."""
+        return segment.before is None and bool(self.snippet.markers) and len(above) <= _EDGE_LINES
+
+    def _decorates(self, i: int) -> bool:
+        text = self.lines.stripped[i]
+        return text.startswith(("@", "#[", "[")) or is_comment(text)
+
+    def _comment_block(self, new: list[int], first: int, place: int, floor: int) -> int | None:
+        """Return the start of the comment above a head that new comment lines take the place of."""
+        if not all(is_comment(self.lines.stripped[i]) for i in new):
+            return None
+        if head_name(self.lines.stripped[first]) is None:
+            return None
+        at = place
+        while at > floor and is_comment(self.original.stripped[at - 1]):
+            at -= 1
+        return at if at < place else None
+
+    def end(self, segment: Segment, last: int, ceiling: int) -> tuple[int, bool]:
+        """Return where the segment ends in the file, and whether it ends with added lines."""
+        place = self.matches[last]
+        new = self.lines.solid_between(last + 1, segment.end)
+        closed = self._closed_block(segment, last, new, ceiling)
+        if closed is not None and closed > place + 1:
+            return self._full_block(segment, last, new, closed)
+        if closed is not None and new:
+            return place + 1, True
+        if not new:
+            self._check_tail(segment, place)
+            return place + 1, False
+        owner = owner_of(self.lines, self.matches, new[0])
+        if owner is not None:
+            ceiling = min(ceiling, max(place + 1, self.original.block_end(owner)))
+        below = self.original.solid_between(place + 1, ceiling)
+        if not below:
+            return place + 1, True
+        pairs = pair_lines(new, self.lines, below[: len(new) + 2], self.original, self.matches)
+        if pairs:
+            latest = max(pairs)
+            self.matches.update(pairs)
+            if self._to_end(segment, below):
+                return below[-1] + 1, False
+            return pairs[latest] + 1, latest != new[-1]
+        if self._to_end(segment, below):
+            message = "it may replace the end of the file or be added before it"
+            raise undetermined(self.snippet, last + 1, "file_end", message)
+        self._check_addition(new[0], new[-1], below[0])
+        return place + 1, True
+
+    def _to_end(self, segment: Segment, below: list[int]) -> bool:
+        """Say whether a snippet with markers but none at its end may end where the file does."""
+        return (
+            segment.after is None
+            and bool(self.snippet.markers)
+            and len(below) <= _EDGE_LINES
+            and self._from_file_level()
+        )
+
+    def _check_tail(self, segment: Segment, place: int) -> None:
+        """Refuse where a snippet that marks what it elides says nothing of the rest of the file."""
+        if segment.after is not None or not self.snippet.markers or not self._from_file_level():
+            return
+        rest = self.original.solid_between(place + 1, len(self.original.lines))
+        if rest:
+            message = "the snippet ends here without a marker, and the file goes on"
+            raise undetermined(self.snippet, segment.end - 1, "file_end", message)
+
+    def _from_file_level(self) -> bool:
+        """Say whether the snippet starts where the file does, by a marker or its first line."""
+        first = self.snippet.segments[0]
+        if first.before is not None:
+            return True
+        return self.matches.get(first.start) == self.original.next_solid(0)
+
+    def _closed_block(
+        self, segment: Segment, last: int, new: list[int], ceiling: int
+    ) -> int | None:
+        """Return the end of the block that the segment shows to its end, where it does.
+
+        A head in the segment whose block is over in the snippet, at a line or a marker that is
+        not deeper than the head, has been shown in full.
+        """
+        probe = new[0] if new else last
+        depth = segment.after.width if segment.after is not None else 0
+        heads = [
+            h
+            for h in self.lines.owners(probe)
+            if h >= segment.start and h in self.matches and self.lines.widths[h] >= depth
+        ]
+        if not heads or self.prose or (not new and not self._shows_end(segment, last, heads[-1])):
+            return None
+        end = self.original.block_end(self.matches[heads[-1]])
+        # A later segment inside the block shows that the marker stands in it, however indented.
+        return end if end <= ceiling else None
+
+    def _shows_end(self, segment: Segment, last: int, head: int) -> bool:
+        """Say whether a segment that ends in a line of the file means to show its block's end."""
+        text = self.lines.stripped
+        if is_closer(text[last]) or head_name(text[head]) is None:
+            return False
+        if segment.after is not None:
+            return not self._hides_next(segment, last)
+        before = self.lines.solid_between(segment.start, head)
+        return all(self._decorates(i) for i in before)
+
+    def _hides_next(self, segment: Segment, last: int) -> bool:
+        """Say whether the marker is indented like the next line of the file, so stands for it."""
+        following = self.original.next_solid(self.matches[last] + 1)
+        return (
+            segment.after is not None
+            and following < len(self.original.lines)
+            and self.original.widths[following] <= segment.after.width
+        )
+
+    def _full_block(
+        self, segment: Segment, last: int, new: list[int], closed: int
+    ) -> tuple[int, bool]:
+        self._check_block(segment, last, new, closed)
+        rest = self.original.solid_between(closed, len(self.original.lines))
+        if segment.after is None and not rest:
+            return len(self.original.lines), False
+        return closed, False
+
+    def _check_block(self, segment: Segment, last: int, new: list[int], closed: int) -> None:
+        """Refuse to drop the end of a block on the word of a snippet that may just stop there."""
+        lost = self.original.solid_between(self.matches[last] + 1, closed)
+        lost = [i for i in lost if not is_closer(self.original.stripped[i])]
+        meant = bool(new) and (
+            segment.after is not None
+            or self._from_file_level()
+            or self._starts_definition(segment.start)
+        )
+        if (lost and not meant) or len(lost) > 4 * len(new) + _FEW:
+            message = (
+                "the block ends here in the snippet and goes on in the file; whether those lines "
+                "are deleted or only not shown is not said"
+            )
+            raise undetermined(self.snippet, last, "deletion_unclear", message)
+
+    def _starts_definition(self, i: int) -> bool:
+        """Say whether a definition starts at a line, decorators and comments before it."""
+        while i < len(self.lines.lines) and self._decorates(i):
+            i = self.lines.next_solid(i + 1)
+        return i < len(self.lines.lines) and head_name(self.lines.stripped[i]) is not None

@@ -1,0 +1,99 @@
+import pytest
+
+from apply_edit.edits import detect, parse
+from apply_edit.errors import EditParseError
+from apply_edit.types import EditFormat, FileOp
+
+ORIGINAL = "import os\n\n\ndef a():\n    return 1\n\n\ndef b():\n    return 2\n"
+DIFF = "--- a/f.py\n+++ b/f.py\n@@ -4,2 +4,2 @@\n def a():\n-    return 1\n+    return 3\n"
+BLOCK = "<<<<<<< SEARCH\n    return 1\n=======\n    return 3\n>>>>>>> REPLACE\n"
+PATCH = f"*** Begin Patch\n*** Update File: f.py\n{DIFF[DIFF.index('@@') :]}*** End Patch\n"
+CASES = [
+    (DIFF, EditFormat.UDIFF),
+    ("-    return 1\n+    return 3\n", EditFormat.UDIFF),
+    ("def a():\n+    x = 1\n    return 1\n", EditFormat.UDIFF),
+    ("```diff\n-x\n+y\n```\n", EditFormat.UDIFF),
+    (BLOCK, EditFormat.SEARCH_REPLACE),
+    (BLOCK.replace("SEARCH\n", "SEARCH\n:start_line:5\n-------\n"), EditFormat.ROO_DIFF),
+    (BLOCK.replace("<<<<<<<", "-------").replace(">>>>>>>", "+++++++"), EditFormat.ROO_DIFF),
+    (PATCH, EditFormat.V4A),
+    ('{"old_str": "1", "new_str": "3"}', EditFormat.STR_REPLACE),
+    ("def a():\n    # ... existing code ...\n    return 3\n", EditFormat.LAZY),
+    ("def a():\n    ...\n    return 3\n", EditFormat.LAZY),
+    ("def a():\n    return 3\n", EditFormat.LAZY),
+    (ORIGINAL.replace("1", "3"), EditFormat.WHOLE),
+    ("```python\n" + ORIGINAL.replace("1", "3") + "```\n", EditFormat.WHOLE),
+    ("Make a() return 3 instead of 1.", EditFormat.INSTRUCTION),
+    ("Please do this:\n- Let a return 3.\n- Leave b as it is.\n", EditFormat.INSTRUCTION),
+]
+
+
+@pytest.mark.parametrize(("edit", "fmt"), CASES)
+def test_the_format_is_told_by_the_text(edit, fmt):
+    """Every format is recognised alone."""
+    assert detect(edit, original=ORIGINAL, path="f.py") is fmt
+
+
+@pytest.mark.parametrize(("edit", "fmt"), [c for c in CASES if "```" not in c[0]][3:8])
+def test_the_format_is_told_inside_prose_and_fence(edit, fmt):
+    """Prose and a fence around an edit do not hide it."""
+    wrapped = f"Here is the change:\n\n```\n{edit}\n```\n\nHope this helps!\n"
+    assert detect(wrapped, original=ORIGINAL) is fmt
+
+
+def test_a_snippet_that_leaves_a_definition_out_is_not_the_whole_file():
+    """Brackets in common do not make a snippet speak for the file; it would lose code."""
+    original = (
+        "class A {\n  a() {\n    return 1;\n  }\n}\n\nclass B {\n  b() {\n    return 2;\n  }\n}\n"
+    )
+    assert detect(original[original.index("class B") :], original=original) is EditFormat.LAZY
+
+
+def test_a_file_of_one_definition_is_replaced_by_that_definition():
+    """Where the file is one function, that function is the file."""
+    original = "def f(a):\n    x = a\n    return x\n"
+    assert detect("def f(a):\n    return a\n", original=original) is EditFormat.WHOLE
+
+
+def test_a_new_file_is_a_whole_file():
+    """Where there is no file, code without markers is the file."""
+    assert detect("x = [1]\n", original=None) is EditFormat.WHOLE
+    assert detect("x = [1]\n", original="") is EditFormat.WHOLE
+
+
+def test_a_list_of_signed_lines_that_the_file_has_is_not_a_diff():
+    """Markdown bullets and YAML items begin with a dash too."""
+    original = "- one\n- two\n"
+    assert detect("- one\n- two\n- three\n", original=original) is EditFormat.WHOLE
+
+
+def test_named_fences_of_several_files_are_whole_files():
+    """Each file gets the text below its name."""
+    edit = "### a.txt\n```\nA\n```\n\n### b.txt\n```\nB\n```\n"
+    assert detect(edit, original="x\n") is EditFormat.WHOLE
+    files = parse(edit, EditFormat.WHOLE).files
+    assert [(f.path, f.op, f.hunks[0].new) for f in files] == [
+        ("a.txt", FileOp.REPLACE, "A\n"),
+        ("b.txt", FileOp.REPLACE, "B\n"),
+    ]
+
+
+def test_json_files_are_not_mistaken_for_edits():
+    """New content of a JSON file is code, whatever its keys are."""
+    text = '{"command": "create", "id": 1}\n'
+    assert detect(text, original=text.replace("1", "2"), path="a.json") is EditFormat.WHOLE
+
+
+def test_parsing_without_a_format_detects_it():
+    """The detected format is in the result."""
+    assert parse(DIFF, original=ORIGINAL).format is EditFormat.UDIFF
+    lazy = parse("```py\ndef a():\n    # ...\n```\n", original=ORIGINAL)
+    assert (lazy.format, lazy.snippet) == (EditFormat.LAZY, "def a():\n    # ...\n")
+    said = parse("Make a() return 3.\n", original=ORIGINAL)
+    assert (said.format, said.instruction) == (EditFormat.INSTRUCTION, "Make a() return 3.")
+
+
+def test_a_whole_file_in_an_open_fence_is_refused():
+    """An answer that was cut off must not replace the file."""
+    with pytest.raises(EditParseError, match="cut off"):
+        parse("```python\nx = 1\n", EditFormat.WHOLE)

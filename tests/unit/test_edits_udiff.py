@@ -1,0 +1,141 @@
+import pytest
+
+from apply_edit.edits import udiff
+from apply_edit.errors import EditParseError
+from apply_edit.types import FileOp
+
+
+def hunks(edit):
+    """Return the hunks of the only file."""
+    (file,) = udiff.parse(edit).files
+    return file.hunks
+
+
+def test_a_well_formed_diff_gives_old_and_new_text():
+    """Context belongs to both texts, signs to one of them."""
+    (hunk,) = hunks("--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@ def x\n a\n-b\n+c\n")
+    assert (hunk.old, hunk.new, hunk.start_line) == ("a\nb\n", "a\nc\n", 1)
+    assert hunk.kinds == " -+"
+
+
+def test_counts_that_do_not_fit_are_overlooked_and_said():
+    """The body decides, a notice tells."""
+    parsed = udiff.parse("--- a/t\n+++ b/t\n@@ -2 +2 @@\n l2\n-l3\n+l3x\n l4\n")
+    assert parsed.files[0].hunks[0].old == "l2\nl3\nl4\n"
+    assert [n.code for n in parsed.notices] == ["wrong_counts"]
+
+
+def test_a_removed_line_that_looks_like_a_header_stays_a_line():
+    """`--- x` inside a hunk is the removal of `-- x`."""
+    (hunk,) = hunks("--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,2 @@\n a\n--- old note\n b\n")
+    assert hunk.old == "a\n-- old note\nb\n"
+    (hunk,) = hunks("--- a/q\n+++ b/q\n@@\n a\n--- x\n+++ y\n b\n")
+    assert (hunk.old, hunk.new) == ("a\n-- x\nb\n", "a\n++ y\nb\n")
+
+
+def test_the_note_on_a_missing_newline_takes_the_line_end_off():
+    """Only the side that the note follows lacks its newline."""
+    (hunk,) = hunks("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n")
+    assert (hunk.old, hunk.new) == ("a", "a\n")
+
+
+def test_blank_context_lines_may_lack_their_space():
+    """An empty line inside a hunk is a blank context line."""
+    (hunk,) = hunks("@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n")
+    assert hunk.old == "a\n\nb\n"
+
+
+def test_context_without_its_space_has_two_readings():
+    """The formal reading comes first, the one that takes lines as they stand follows."""
+    (hunk,) = hunks("@@\n  a\nb\n-c\n+d\n")
+    assert hunk.old == " a\nb\nc\n"
+    assert ("  a\nb\nc\n", "  a\nb\nd\n") in hunk.readings
+
+
+def test_signs_with_a_space_have_a_reading_without_it():
+    """`- x` may mean the line `x`."""
+    (hunk,) = hunks("- x\n+ y\n  z\n")
+    assert ("x\nz\n", "y\nz\n") in hunk.readings
+
+
+def test_a_mail_signature_is_not_a_removal():
+    """`-- ` and a version number behind a patch are not part of it."""
+    (hunk,) = hunks("--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n-- \n2.40.0\n")
+    assert hunk.old == "a\nc\n"
+    (bare,) = hunks("--- f\n+++ f\n@@\n-a\n+b\n c\n-- \n2.40.0\n")
+    assert bare.old == "a\nc\n"
+
+
+def test_files_are_created_deleted_and_renamed():
+    """/dev/null and git's extended headers say what happens to a file."""
+    edit = (
+        "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
+        "diff --git a/o b/o\ndeleted file mode 100644\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        "diff --git a/p b/q\nsimilarity index 100%\nrename from p\nrename to q\n"
+    )
+    new, gone, moved = udiff.parse(edit).files
+    assert (new.op, new.path, new.hunks[0].new) == (FileOp.ADD, "n", "x\n")
+    assert (gone.op, gone.path) == (FileOp.DELETE, "o")
+    assert (moved.op, moved.move_to) == (FileOp.UPDATE, "q")
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ('--- "a/foo\\tbar"\n+++ "b/foo\\tbar"\n', "foo\tbar"),
+        ('--- /dev/null\n+++ "\\303\\244.txt"\n', "ä.txt"),
+        ("--- test\t2013-01-05 16:56:19 -0600\n+++ test\t2013\n", "test"),
+        ("+++ file.txt\n", "file.txt"),
+        ("--- file.txt\n", "file.txt"),
+        ("diff --git a/foo b/baz.txt b/foo b/baz.txt\n", "foo b/baz.txt"),
+        ('diff --git "a/x y" "b/x y"\n', "x y"),
+    ],
+)
+def test_paths_are_read_off_every_kind_of_header(header, path):
+    """Quotes, time stamps, prefixes and half headers do not matter."""
+    (file,) = udiff.parse(header + "@@ -1 +1 @@\n-a\n+b\n").files
+    assert file.path == path
+
+
+def test_several_files_are_several_sections():
+    """Each header pair begins a file, with and without git lines."""
+    edit = "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"
+    assert [f.path for f in udiff.parse(edit).files] == ["a", "b"]
+
+
+def test_zero_context_insertions_keep_their_line_number():
+    """`-2,0` places added lines behind line 2."""
+    (hunk,) = hunks("--- t\n+++ t\n@@ -2,0 +3 @@\n+x\n")
+    assert (hunk.old, hunk.insert_after) == ("", 2)
+
+
+def test_a_diff_without_headers_is_one_hunk():
+    """Lines with signs are enough."""
+    parsed = udiff.parse("\na\n-b\n+c\n")
+    assert parsed.files[0].hunks[0].old == "a\nb\n"
+    assert parsed.notices[0].code == "missing_header"
+
+
+def test_text_without_signs_is_no_diff():
+    """Prose is refused with the reason."""
+    with pytest.raises(EditParseError, match="no hunk"):
+        udiff.parse("nothing here\n")
+
+
+def test_fenced_diffs_are_taken_out_of_prose():
+    """Prose before and behind the fence is not context."""
+    (hunk,) = hunks("Some text\n\n```diff\n--- f\n+++ f\n@@ ... @@\n-a\n+b\n```\nThanks!\n")
+    assert (hunk.old, hunk.new) == ("a\n", "b\n")
+
+
+def test_copies_and_binary_changes_are_refused():
+    """A diff that cannot be carried out in text is not half applied."""
+    for line in ("copy to q", "GIT binary patch", "Binary files a/p and b/p differ"):
+        with pytest.raises(EditParseError, match="binary"):
+            udiff.parse(f"diff --git a/p b/p\n{line}\n")
+
+
+def test_git_names_that_differ_give_no_path():
+    """Only a name that stands twice in the git line is known."""
+    (file,) = udiff.parse("diff --git a/p b/q\n@@ -1 +1 @@\n-a\n+b\n").files
+    assert file.path is None

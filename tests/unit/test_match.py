@@ -1,0 +1,260 @@
+import pytest
+
+from apply_edit.assign import assign
+from apply_edit.errors import AmbiguousAnchor, AnchorNotFound
+from apply_edit.locate import ALREADY, anchor_rows, locate
+from apply_edit.match import FileLines, changes, fold, ladder, likely_starts, run_places
+from apply_edit.near import nearest
+from apply_edit.types import FileEdit, Hunk
+
+
+def found(text, old, new="x\n", **facts):
+    """Look for a hunk in a text."""
+    return locate(FileLines(text), Hunk(old, new, **facts))
+
+
+def starts(spot):
+    """Return the first lines of the places."""
+    return [place.start for place in spot.places]
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "old"),
+    [
+        ("exact", "a\nb\n", "b\n"),
+        ("exact", "a\r\nb\r\n", "b\n"),
+        ("trailing_space", "a\nb  \n", "b\n"),
+        ("line_numbers", "a\nbb\ncc\n", "2 | bb\n3 | cc\n"),
+        ("outer_blank_lines", "a\nb\n", "\nb\n\n"),
+        ("unicode", "say “hi” \u2013 now\n", 'say "hi" - now\n'),
+        ("unicode", "cafe\u0301\n", "café\n"),
+        ("indentation", "    if x:\n        y\n", "if x:\n    y\n"),
+        ("inner_space", "f( a,   b )\n", "f( a, b )\n"),
+        ("blank_lines", "a\n\nb\n", "a\nb\n"),
+        ("escapes", 'x = "a"\n', 'x = \\"a\\"\n'),
+        ("escapes", "a\n\tb\n", "a\\n\\tb\n"),
+        ("elided_lines", "a\nb\nc\nd\n", "a\n# ... existing code ...\nd\n"),
+        (
+            "similarity",
+            "alpha beta\ngamma delta\nx = 1\ny = 2\n",
+            "alpha bete\ngamma delta\nx = 1\n",
+        ),
+    ],
+)
+def test_each_step_finds_what_it_is_for(step, text, old):
+    """A slip of each kind is found by the step of that name, and by none before it."""
+    new = "\n" + "x\n" + "\n" if step == "outer_blank_lines" else "x\n"
+    if step == "elided_lines":
+        new = old.replace("a\n", "A\n", 1)
+    if step == "similarity":
+        new = old.replace("x = 1", "x = 2")
+    spot = found(text, old, new)
+    assert (spot.step, len(spot.places)) == (step, 1)
+
+
+def test_an_exact_place_is_never_weighed_against_a_loose_one():
+    """A loose match elsewhere does not make an exact one ambiguous."""
+    assert starts(found("  a\nx\na\n", "a\n")) == [2]
+
+
+def test_steps_have_unique_names_and_exact_comes_first():
+    """The ladder begins with the exact step."""
+    names = [name for name, _ in ladder()]
+    assert names[0] == "exact"
+    assert len(set(names)) == len(names)
+
+
+def test_runs_that_overlap_are_all_found():
+    """Three equal lines hold two overlapping pairs."""
+    places = run_places(FileLines("a\na\na\n"), ("a", "a"), "exact")
+    assert [p.start for p in places] == [0, 1]
+
+
+def test_similarity_does_not_overwrite_a_line_that_differs():
+    """What the edit changes must stand in the file, however alike the rest is."""
+    text = "func a() {\n\tx := 1\n\ty := 2\n\tz := 3\n\treturn\n}\n"
+    old = text.replace("y := 2", "y := 99")
+    assert found(text, old, old.replace("99", "100")) is None
+
+
+def test_similarity_needs_the_neighbours_of_an_insertion():
+    """A line is not inserted beside one that is not there."""
+    text = "one two\nthree four\nfive six\nseven eight\n"
+    old = text.replace("three four", "three fours")
+    new = old.replace("three fours\n", "three fours\nnew\n")
+    assert found(text, old, new) is None
+
+
+def test_blank_lines_are_not_skipped_for_a_single_line():
+    """One line is too little to look for across blank ones."""
+    assert found("a\n\nb\n", "c\n") is None
+
+
+def test_anchors_choose_among_equal_places():
+    """The first place below the anchor is meant, below each of several anchors one."""
+    text = "fn a\nx\nfn b\nx\n"
+    assert starts(found(text, "x\n", anchors=("fn b",))) == [3]
+    assert starts(found("def f\nx\ndef f\nx\n", "x\n", anchors=("def f",))) == [1, 3]
+
+
+def test_stacked_anchors_must_all_be_there_in_order():
+    """A second anchor that is not below the first one is no place."""
+    text = "class A\n    def f()\n        x\nclass B\n    def g()\n        x\n"
+    assert starts(found(text, "        x\n", anchors=("class B", "def g()"))) == [5]
+    assert found(text, "        x\n", anchors=("class B", "def f()")) is None
+
+
+def test_one_unknown_anchor_is_advice_for_a_unique_text():
+    """A single anchor that is not in the file does not hide an exact and unique text."""
+    assert starts(found("a\nb\n", "b\n", anchors=("nope",))) == [1]
+    assert found("b\nb\n", "b\n", anchors=("nope",)) is None
+    assert found("  b\n", "b\n", anchors=("nope",)) is None
+
+
+@pytest.mark.parametrize("anchor", ["class Foo:", "  class Foo:  ", "class  Foo:", "class Foo"])
+def test_anchors_are_found_with_other_spaces_or_cut_short(anchor):
+    """An anchor may lack its indentation or its end."""
+    assert anchor_rows(FileLines("x\n  class Foo:\ny\n"), (anchor,)) == [1]
+    assert anchor_rows(FileLines("x\n"), ("y",)) == []
+
+
+def test_the_end_of_file_mark_chooses_the_last_place():
+    """`at_end` prefers the place at the end, blank lines behind it do not matter."""
+    assert starts(found("a\nx\na\n\n", "a\n", at_end=True)) == [2]
+    assert starts(found("a\nx\n", "a\n", at_end=True)) == [0]
+
+
+def test_insertions_go_where_number_anchor_or_mark_say():
+    """Text without old text needs a place of another kind."""
+    assert starts(found("a\nb\n", "", insert_after=1)) == [1]
+    assert starts(found("a\nb\nc\n", "", anchors=("b",))) == [2]
+    assert starts(found("a\nb\n", "", at_end=True)) == [2]
+    assert starts(found("", "", "x\n")) == [0]
+    assert found("a\n", "", insert_after=2) is None
+    assert found("a\n", "") is None
+    assert found("b\nb\n", "", anchors=("b",)) is None
+    assert found("", "a\n") is None
+
+
+def test_a_hunk_whose_result_stands_there_is_already_applied():
+    """The old text is gone and the new one is there, in two lines or more."""
+    assert found("a\nb\nc\n", "a\nc\n", "a\nb\nc\n").step == ALREADY
+    assert found("b\n", "a\n", "b\n") is None
+
+
+def test_an_insertion_at_the_edge_that_stands_there_is_already_applied():
+    """Old text that is only added to is recognised by what stands beside it."""
+    text = "import os\nimport logging\nx\n"
+    assert found(text, "import os\n", "import os\nimport logging\n").step == ALREADY
+    assert found(text, "x\n", "import logging\nx\n").step == ALREADY
+    assert found(text, "x\n", "import typing\nx\n").step == "exact"
+
+
+def test_a_reindented_text_is_not_indented_twice():
+    """A loose find whose region is the new text is already applied."""
+    assert found("  a\n  b\n", "a\nb\n", "  a\n  b\n").step == ALREADY
+
+
+def chosen(text, hunks, *, ordered=True):
+    """Return the first lines of the places that are chosen for each hunk."""
+    file = FileLines(text)
+    edit = FileEdit("f", hunks=tuple(hunks), ordered=ordered)
+    picked = assign(file, edit, [locate(file, h) for h in hunks])
+    return [[place.start for place in places] for places in picked]
+
+
+def test_the_order_of_hunks_resolves_repeats():
+    """A hunk behind a unique one takes the only place behind it."""
+    text = "x\nmid\nx\n"
+    assert chosen(text, [Hunk("mid\n", "m\n"), Hunk("x\n", "y\n")]) == [[1], [2]]
+    assert chosen("x\na\nx\n", [Hunk("x\n", "1\n"), Hunk("x\n", "2\n")]) == [[0], [2]]
+
+
+def test_order_that_leaves_two_choices_is_ambiguous():
+    """Both lines are listed."""
+    with pytest.raises(AmbiguousAnchor) as error:
+        chosen("x\nx\nmid\n", [Hunk("x\n", "y\n"), Hunk("mid\n", "m\n")])
+    assert error.value.fields == {
+        "hunk": 0,
+        "count": 2,
+        "lines": [1, 2],
+        "hunks": ["ambiguous", "found"],
+    }
+
+
+def test_blocks_out_of_order_are_taken_where_each_is_unique():
+    """Order is only used where it is needed."""
+    assert chosen("a\nb\n", [Hunk("b\n", "B\n"), Hunk("a\n", "A\n")]) == [[1], [0]]
+
+
+def test_equal_blocks_take_equal_places_one_by_one():
+    """K blocks with one text and k places go together, also where order means nothing."""
+    hunks = [Hunk("x\n", "1\n"), Hunk("x\n", "2\n")]
+    assert chosen("x\na\nx\n", hunks, ordered=False) == [[0], [2]]
+    with pytest.raises(AmbiguousAnchor):
+        chosen("x\nx\nx\n", hunks, ordered=False)
+    with pytest.raises(AmbiguousAnchor):
+        chosen("x\nmid\nx\n", [Hunk("mid\n", "m\n"), Hunk("x\n", "y\n")], ordered=False)
+
+
+def test_a_line_number_decides_only_beyond_doubt():
+    """A number at or close to one place, with the next one far away, picks it."""
+    text = "x\n" + "a\n" * 30 + "x\n"
+    assert chosen(text, [Hunk("x\n", "y\n", start_line=32)]) == [[31]]
+    assert chosen(text, [Hunk("x\n", "y\n", start_line=30)]) == [[31]]
+    with pytest.raises(AmbiguousAnchor):
+        chosen(text, [Hunk("x\n", "y\n", start_line=15)])
+    with pytest.raises(AmbiguousAnchor):
+        chosen("x\na\na\nx\n", [Hunk("x\n", "y\n", start_line=2)])
+
+
+def test_numbers_are_read_relative_to_a_hunk_whose_place_is_known():
+    """A diff for a file that has moved by ten lines points ten lines further."""
+    text = "new\n" * 10 + "u\n" + "v\nx\n" * 8
+    hunks = [Hunk("u\n", "U\n", start_line=1), Hunk("x\n", "X\n", start_line=5)]
+    assert chosen(text, hunks) == [[10], [14]]
+
+
+def test_every_occurrence_is_taken_without_overlap():
+    """`replace_all` goes from top to bottom."""
+    assert chosen("a\na\na\n", [Hunk("a\na\n", "b\n", replace_all=True)]) == [[0]]
+
+
+def test_an_insertion_by_number_is_refused_where_numbers_are_off():
+    """Another hunk that stands elsewhere than its number says makes numbers worthless."""
+    hunks = [Hunk("b\n", "B\n", start_line=1), Hunk("", "x\n", insert_after=2)]
+    with pytest.raises(AnchorNotFound, match="numbers of the edit are off"):
+        chosen("a\nb\nc\n", hunks)
+
+
+def test_the_nearest_region_names_its_first_differing_line():
+    """Lines are counted from 1."""
+    near = nearest(FileLines("one\ntwo\nthree\nfour\n"), ("two", "thre", "four"))
+    assert (near.start_line, near.end_line, near.line) == (2, 4, 3)
+    assert (near.expected, near.found) == ("thre", "three")
+
+
+def test_the_nearest_region_may_share_no_line():
+    """The longest line finds it by likeness; nothing alike is nothing near."""
+    near = nearest(FileLines("x\nreturn total_sum\n"), ("return total_sums",))
+    assert (near.start_line, near.line) == (2, 2)
+    assert nearest(FileLines("aaaa\n"), ("zzzzzz",)) is None
+    assert nearest(FileLines(""), ("a",)) is None
+
+
+def test_similarity_only_scores_windows_that_share_a_line():
+    """The number of windows depends on shared lines, not on the size of the file."""
+    file = FileLines("filler\n" * 1000 + "shared\n" + "filler\n" * 1000)
+    assert likely_starts(file, ["x", "shared", "filler"], "inner_space") == [999]
+
+
+def test_folding_keeps_ascii_and_joins_accents():
+    """Quotes, dashes and spaces become ASCII."""
+    assert fold("“a”\u00a0\u2013\u2019") == '"a" -\''
+    assert fold("e\u0301") == "é"
+
+
+def test_changes_are_regions_of_both_texts():
+    """Equal texts have none."""
+    assert changes("abc", "abc") == []
+    assert changes(["a", "b"], ["a", "c", "b"]) == [(1, 1, 1, 2)]
