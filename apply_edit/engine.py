@@ -73,6 +73,23 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
+class References:
+    """Token ids of the texts that drafts are copied from.
+
+    Args:
+        original: The file as the prompt shows it.
+        snippet: The snippet's own lines, a wall between the pieces that markers separate.
+        prediction: The guess of the result, or None.
+        closing: What ends the answer.
+    """
+
+    original: tuple[int, ...]
+    snippet: tuple[int, ...]
+    prediction: tuple[int, ...] | None
+    closing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DecodeSettings:
     """How to decode.
 
@@ -177,17 +194,24 @@ class Engine:
         Raises:
             ConfigError: There is no proposer by that name.
         """
+        texts = self.references(job, stop)
+        try:
+            return proposers.create(
+                name, texts.original, texts.snippet, texts.prediction, texts.closing
+            )
+        except ValueError as error:
+            raise ConfigError(str(error), option="proposer") from None
+
+    def references(self, job: Rewrite, stop: str) -> References:
+        """Encode the texts that drafts are copied from."""
         data = self.tokenizer.encode_data
-        original = data(_shown(job.original))
         snippet: list[int] = []
         for piece in snippet_pieces(job.snippet or ""):
             snippet += [*data(piece), _WALL]
-        prediction = None if job.prediction is None else data(_shown(job.prediction))
+        prediction = None if job.prediction is None else tuple(data(_shown(job.prediction)))
         closing = self.tokenizer.encode_control(stop)
-        try:
-            return proposers.create(name, original, snippet, prediction, closing)
-        except ValueError as error:
-            raise ConfigError(str(error), option="proposer") from None
+        original = data(_shown(job.original))
+        return References(tuple(original), tuple(snippet), prediction, tuple(closing))
 
     def _section(self, section: Section) -> list[int]:
         if section.data:

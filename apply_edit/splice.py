@@ -116,7 +116,8 @@ def line_edits(file: FileLines, found: Found, place: Place, hunk: int) -> list[L
     """
     indents = _indents(file, found, place)
     edits = []
-    for i1, i2, j1, j2 in regions(found):
+    for region in regions(found):
+        i1, i2, j1, j2 = _with_missing_blanks(found, place, region)
         start, end = _span(place, i1, i2)
         lines = []
         for k, new in enumerate(found.new[j1:j2]):
@@ -129,6 +130,16 @@ def line_edits(file: FileLines, found: Found, place: Place, hunk: int) -> list[L
             lines.append(text + _end_for(file, row if row is not None else end - 1))
         edits.append(LineEdit(start, end, tuple(lines), hunk))
     return edits
+
+
+def _with_missing_blanks(found: Found, place: Place, region: Change) -> Change:
+    """Take in the blank lines behind new text that the edit shows and the file lacks."""
+    i1, i2, j1, j2 = region
+    while j2 > j1 and i2 < len(found.old) and not found.old[i2].strip():
+        if place.rows[i2] is not None:
+            break
+        i2, j2 = i2 + 1, j2 + 1
+    return i1, i2, j1, j2
 
 
 def regions(found: Found) -> list[Change]:

@@ -6,13 +6,15 @@ and counts passes, so that a test can place rejections exactly and see that none
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from apply_edit.decode.target import Block, Scores
+
+# Rows of a hash target: a prime, so that hashes spread; small, so that it is made at once.
+_TABLE = 997
 from apply_edit.engine import Engine
 
 
@@ -129,17 +131,25 @@ def scripted_target(
 
 def hash_target(vocab_size: int = 50, context: int = 8, seed: int = 0) -> FakeTarget:
     """Return a target whose next token depends on a hash of the last ids; no float ties."""
-    known: dict[tuple[int, ...], torch.Tensor] = {}
+    generator = torch.Generator().manual_seed(seed)
+    return _table_target(torch.randn(_TABLE, vocab_size, generator=generator), context)
+
+
+def tie_target(vocab_size: int = 50, context: int = 8, seed: int = 0) -> FakeTarget:
+    """Return a hash target with three values of logits only, so that nearly every row has ties."""
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randint(0, 3, (_TABLE, vocab_size), generator=generator).float()
+    return _table_target(table, context)
+
+
+def _table_target(table: torch.Tensor, context: int) -> FakeTarget:
+    rows = list(table)
 
     def next_logits(prefix: tuple[int, ...]) -> torch.Tensor:
-        tail = prefix[-context:]
-        if tail not in known:
-            digest = hashlib.sha256(repr((seed, tail)).encode()).digest()
-            generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
-            known[tail] = torch.randn(vocab_size, generator=generator)
-        return known[tail]
+        # Hashes of tuples of ints are the same in every process.
+        return rows[hash(prefix[-context:]) % _TABLE]
 
-    return FakeTarget(next_logits, vocab_size)
+    return FakeTarget(next_logits, table.shape[1])
 
 
 class ByteTokenizer:
@@ -189,3 +199,23 @@ def writing_engine(answer: str | Callable[[str], str]) -> Engine:
 
     target = FakeTarget(next_logits, ByteTokenizer.vocab_size)
     return Engine(target, ByteTokenizer())  # type: ignore[arg-type] # the fake has all that is used
+
+
+class PieceTokenizer:
+    """Ids that stand for given bytes: several characters, one, or a part of one."""
+
+    is_byte_level = True
+    chat_template = None
+    eos_ids: frozenset[int] = frozenset()
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self.pieces = tuple(pieces)
+        self.vocab_size = len(self.pieces)
+
+    def token_bytes(self, token: int) -> bytes:
+        """Return the bytes of a token."""
+        return self.pieces[token]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids."""
+        return b"".join(self.pieces[i] for i in ids).decode("utf-8", errors="replace")

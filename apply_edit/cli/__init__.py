@@ -14,12 +14,12 @@ from rich.table import Table
 
 import apply_edit
 from apply_edit.cli.apply import apply_command
-from apply_edit.cli.exit_codes import INTERRUPTED, exit_code
+from apply_edit.cli.exit_codes import EXIT_CODES, INTERRUPTED, exit_code
 from apply_edit.cli.group import DefaultGroup
 from apply_edit.cli.lab import lab_group
 from apply_edit.cli.models import models_group
 from apply_edit.cli.show import show_error
-from apply_edit.errors import ApplyEditError
+from apply_edit.errors import ApplyEditError, FileNotWritten
 from apply_edit.guard import CHECKS
 
 
@@ -62,6 +62,15 @@ def main() -> None:
         console.print("cancelled; nothing was written")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader has gone (`| head`); closing what is left must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone (`| head`).
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        console.print(f"error: cannot write the output: {error.strerror}", markup=False)
+        _drop_output()
+        sys.exit(EXIT_CODES[FileNotWritten])
+
+
+def _drop_output() -> None:
+    """Let the interpreter close standard output without a complaint of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,6 +35,8 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
         original: The file's text; tells a whole file from a snippet.
         path: The file's path; a snippet in that file's own notation is not mistaken for an edit.
     """
+    if _begins_like(edit, original):
+        return _unmarked(edit, original)
     if v4a.looks_like(edit):
         return EditFormat.V4A
     if str_replace.looks_like(edit) and not _is_new_json(edit, path):
@@ -43,9 +45,29 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
         return EditFormat.ROO_DIFF
     if search_replace.looks_like(edit):
         return EditFormat.SEARCH_REPLACE
-    if _is_diff(edit, original):
+    if udiff.looks_like(edit):
         return EditFormat.UDIFF
-    return _unstructured(edit, original)
+    return _unmarked(edit, original)
+
+
+def _unmarked(edit: str, original: str | None) -> EditFormat:
+    """Tell the formats that have no marks of their own, diffs without headers among them."""
+    return EditFormat.UDIFF if _is_bare_diff(edit, original) else _unstructured(edit, original)
+
+
+def _begins_like(edit: str, original: str | None) -> bool:
+    """Say whether an edit begins with the file's first line, bare or in a fence.
+
+    It is then code of that file; what looks like the marks of an edit are examples in a document.
+    """
+    if original is None or not original.strip():
+        return False
+    solid = (line for line in edit_lines(edit) if line.strip())
+    first = next(solid, "")
+    own = next(line for line in edit_lines(original) if line.strip())
+    if first.startswith(("```", "~~~")) and first.strip() != own.strip():
+        first = next(solid, "")
+    return len(first.strip()) > 1 and strip_end(first) == strip_end(own)
 
 
 def _is_new_json(edit: str, path: str | None) -> bool:
@@ -53,9 +75,7 @@ def _is_new_json(edit: str, path: str | None) -> bool:
     return path is not None and path.endswith((".json", ".jsonc")) and '"old' not in edit
 
 
-def _is_diff(edit: str, original: str | None) -> bool:
-    if udiff.looks_like(edit):
-        return True
+def _is_bare_diff(edit: str, original: str | None) -> bool:
     if any(block.info.split(" ")[0] in ("diff", "patch", "udiff") for block in fences(edit)):
         return True
     if original is None:

@@ -88,7 +88,7 @@ def spliced(original: str, hunks: Iterable[Hunk]) -> str | None:
     for hunk in hunks:
         edge = "\n" if hunk.whole_lines else ""
         pairs = [(with_newlines(a, "\n"), with_newlines(b, "\n")) for a, b in readings(hunk)]
-        fitting = [(old, new) for old, new in pairs if old and text.count(edge + old) == 1]
+        fitting = [(old, new) for old, new in pairs if old.strip() and text.count(edge + old) == 1]
         if not fitting:
             return None
         old, new = fitting[0]

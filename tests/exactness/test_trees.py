@@ -24,12 +24,15 @@ class ExactJudge:
         self.rng = rng
 
     def accepts(self, p, candidate):
+        """Decide on a candidate."""
         return self.rng.bernoulli(acceptance_probability(p, candidate.q, candidate.token))
 
     def residual(self, p, candidate):
+        """Return what a rejection leaves."""
         return residual(p, candidate.q, candidate.token)
 
     def draw(self, p):
+        """Draw a token."""
         return self.rng.categorical(p)
 
 
@@ -76,9 +79,9 @@ def tenths(*masses):
 
 P2, Q2 = table_model(2, 1), table_model(2, 2)
 P3, Q3 = table_model(3, 1), table_model(3, 2)
-# One row everywhere, chosen so that a rejection leaves the target three tokens to choose from.
-P4 = lambda _: tenths(1, 4, 3, 2)  # noqa: E731 a model is a function
-Q4 = lambda _: tenths(7, 1, 1, 1)  # noqa: E731
+# One row everywhere, chosen so that a rejection leaves the target a choice.
+P4 = lambda _: tenths(1, 1, 3, 5)  # noqa: E731 a model is a function
+Q4 = lambda _: tenths(5, 3, 1, 1)  # noqa: E731
 P3Z, Q3Z = table_model(3, 5, zeros=True), table_model(3, 6, zeros=True)
 
 
@@ -220,6 +223,7 @@ class JudgesByP(ExactJudge):
     """Judges every sibling by p, without the residual of those before it."""
 
     def residual(self, p, candidate):
+        """Return what a rejection leaves."""
         return p
 
 
@@ -227,9 +231,11 @@ class ForgetsQ(ExactJudge):
     """Takes drawn tokens for copies (which is no bug)."""
 
     def accepts(self, p, candidate):
+        """Decide on a candidate."""
         return super().accepts(p, replace(candidate, q=None))
 
     def residual(self, p, candidate):
+        """Return what a rejection leaves."""
         return super().residual(p, replace(candidate, q=None))
 
 
@@ -241,10 +247,12 @@ class HalfResidual(ExactJudge):
         self.p = None
 
     def accepts(self, p, candidate):
+        """Decide on a candidate."""
         self.p = p
         return super().accepts(p, candidate)
 
     def draw(self, p):
+        """Draw a token."""
         return super().draw(p if self.p is None else self.p)
 
 
@@ -266,7 +274,7 @@ def test_planted_bugs_of_trees_are_found(name, broken):
 
 def test_forgetting_q_costs_speed_only():
     """A drawn token may be judged as a copy: exact for any token, and accepted less often."""
-    assert rounds(three_of_four, 2, p_fn=P4, judge=ForgetsQ) == joint(P4, (0,), 2)
+    assert rounds(three_of_four, 1, p_fn=P4, judge=ForgetsQ) == joint(P4, (0,), 1)
 
 
 def test_a_child_judged_by_its_parents_row_is_found():
@@ -281,7 +289,8 @@ def test_a_child_judged_by_its_parents_row_is_found():
         return [*(tree.ids[node] for node in path), extra]
 
     def run(rng):
-        return tuple(late(merge([drawn(Q2, (0,), 2, rng)]), P2, (0,), ExactJudge(rng)) + [0])[:2]
+        tree = merge([drawn(Q2, (0,), 2, rng)])
+        return tuple([*late(tree, P2, (0,), ExactJudge(rng)), 0])[:2]
 
     assert distribution(run) != joint(P2, (0,), 2)
 

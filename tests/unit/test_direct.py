@@ -96,6 +96,12 @@ def test_a_line_that_only_resembles_the_old_one_keeps_what_the_edit_keeps():
     assert merge_line("a", "a", "b") == "b"
 
 
+def test_blank_lines_around_new_text_are_written_where_the_file_lacks_them():
+    """The edit shows two blank lines, the file has one: the new text gets both."""
+    edit = block("a\n\n\nb\n", "a\n\nnew\n\nb\n")
+    assert run("a\n\nb\n", edit).text == "a\n\nnew\n\nb\n"
+
+
 def test_the_final_newline_is_kept_as_it_is():
     """A last line without its newline stays so, and one that is added gets none either."""
     assert run("a\nb", block("b\n", "c\n")).text == "a\nc"

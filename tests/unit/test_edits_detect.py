@@ -55,6 +55,13 @@ def test_a_file_of_one_definition_is_replaced_by_that_definition():
     assert detect("def f(a):\n    return a\n", original=original) is EditFormat.WHOLE
 
 
+def test_a_document_about_edits_is_not_an_edit():
+    """A new version of a page that shows SEARCH/REPLACE blocks is the page, not its example."""
+    page = f"# How to edit\n\nWrite:\n\n{BLOCK}\nor\n\n{PATCH}"
+    assert detect(page.replace("Write", "Type"), original=page) is EditFormat.WHOLE
+    assert detect(DIFF.replace("3", "4"), original=DIFF, path="f.patch") is EditFormat.WHOLE
+
+
 def test_a_new_file_is_a_whole_file():
     """Where there is no file, code without markers is the file."""
     assert detect("x = [1]\n", original=None) is EditFormat.WHOLE

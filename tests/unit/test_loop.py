@@ -1,11 +1,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proposers import Draft, Lookup, Nothing, create
 
 from apply_edit.decode.batch import Batch
 from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding, Output
 from apply_edit.decode.row import Request
+from proposers import Draft, Lookup, Nothing, create
 from tests.fakes import ByteTokenizer, FakeTarget, hash_target, scripted_target
 
 BYTES = ByteTokenizer()

@@ -1,0 +1,87 @@
+"""Record what the real target writes for each lazy and instruction fixture.
+
+``python -m benchmarks.record [--only NAME …]`` writes ``recording.json`` beside each fixture: the
+token ids of every reference text and of the target's output. ``tests/regression`` replays them
+without weights and compares accepted run lengths; ``pytest --bless`` rewrites those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from apply_edit import edits
+from apply_edit.config import DEFAULT_TARGET
+from apply_edit.engine import DecodeSettings, Engine, Rewrite
+from apply_edit.errors import MergeUndetermined
+from apply_edit.merge import merge_lazy
+from apply_edit.models import locate
+from apply_edit.prompt import render
+from apply_edit.syntax import language_of
+from apply_edit.text import SourceText, with_newlines
+from tests.fixture_cases import FixtureCase, load_all
+from tests.regression.recordings import Recording, save
+
+GAMMA_WHILE_RECORDING = 512
+
+
+def job_of(case: FixtureCase) -> Rewrite:
+    """Return what the engine is asked to do for a fixture."""
+    original = SourceText.from_bytes(case.original).text
+    parsed = edits.parse(case.edit, case.format, original=original, path=case.path)
+    prediction = None
+    if parsed.snippet is not None:
+        try:
+            language = language_of(case.path, original)
+            prediction = merge_lazy(original, parsed.snippet, language=language).text
+        except MergeUndetermined:
+            prediction = None
+    return Rewrite(
+        original,
+        snippet=parsed.snippet,
+        instruction=parsed.instruction,
+        prediction=prediction,
+    )
+
+
+def record(engine: Engine, target: str, case: FixtureCase) -> tuple[Recording, bool]:
+    """Have the target write one fixture; return the recording and whether it is exact."""
+    job = job_of(case)
+    text, output = engine.rewrite(job, DecodeSettings(gamma=GAMMA_WHILE_RECORDING))
+    expected = with_newlines(SourceText.from_bytes(case.expected).text, "\n")
+    stop = render(
+        job.original, snippet=job.snippet, patch=None, instruction=job.instruction
+    ).stop
+    references = engine.references(job, stop)
+    recording = Recording(
+        target=target,
+        exact=text == expected,
+        original_ids=references.original,
+        snippet_ids=references.snippet,
+        prediction_ids=references.prediction,
+        closing_ids=references.closing,
+        output_ids=output.ids,
+    )
+    return recording, recording.exact
+
+
+def main() -> int:
+    """Record all fixtures, or those named."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--only", nargs="*", default=[])
+    options.add_argument("--target", default=DEFAULT_TARGET)
+    arguments = options.parse_args()
+    engine = Engine.load(locate(arguments.target).path)
+    for case in load_all("lazy", "instruction"):
+        if arguments.only and case.name not in arguments.only:
+            continue
+        recording, exact = record(engine, arguments.target, case)
+        save(case.folder, recording)
+        print(json.dumps({"case": case.name, "exact": exact, "tokens": len(recording.output_ids)}))
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Recorded target outputs and the accepted run lengths that they must give.
+
+A recording holds token ids only, so that a replay needs neither weights nor tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.loop import Decoding
+from apply_edit.decode.row import Request
+from proposers import create
+from tests.fakes import ByteTokenizer, scripted_target
+
+FILE = "recording.json"
+GAMMA = 128
+PROPOSERS = ("router", "cursor", "lookup")
+_PROMPT = (0,)
+
+
+@dataclass
+class Recording:
+    """What a target wrote for a fixture, and how drafting did on it.
+
+    Args:
+        target: Name of the target.
+        exact: Whether the output is the expected file.
+        original_ids: Ids of the original.
+        snippet_ids: Ids of the snippet's pieces, walls between them.
+        prediction_ids: Ids of the deterministic merge, None where there is none.
+        closing_ids: Ids that end an output.
+        output_ids: Ids that the target wrote.
+        passes: Per proposer one line per pass: width, drafted, accepted and where from.
+    """
+
+    target: str
+    exact: bool
+    original_ids: tuple[int, ...]
+    snippet_ids: tuple[int, ...]
+    prediction_ids: tuple[int, ...] | None
+    closing_ids: tuple[int, ...]
+    output_ids: tuple[int, ...]
+    passes: dict[str, list[str]] = field(default_factory=dict)
+
+
+def load(folder: Path) -> Recording:
+    """Read the recording of a fixture."""
+    return Recording(**json.loads((folder / FILE).read_text(encoding="utf-8")))
+
+
+def save(folder: Path, recording: Recording) -> None:
+    """Write a recording with the run lengths that drafting gives today."""
+    recording.passes = {name: replay(recording, name) for name in PROPOSERS}
+    fields = asdict(recording)
+    lines = [f"  {json.dumps(key)}: {_compact(value)}" for key, value in fields.items()]
+    (folder / FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def replay(recording: Recording, proposer: str) -> list[str]:
+    """Decode the recorded output with a proposer and return one line per pass."""
+    output = list(recording.output_ids)
+    vocab = 1 + max(*output, *recording.original_ids, *recording.closing_ids, 258)
+    target = scripted_target(len(_PROMPT), output, vocab)
+    source = create(
+        proposer,
+        recording.original_ids,
+        recording.snippet_ids,
+        recording.prediction_ids,
+        recording.closing_ids,
+    )
+    request = Request(_PROMPT, max_new_tokens=len(output))
+    result = Decoding(target, ByteTokenizer(), request, source, FixedGamma(GAMMA)).run()
+    if list(result.ids) != output:
+        message = f"the replay with {proposer} wrote something else than what was recorded"
+        raise AssertionError(message)
+    return [
+        f"drafted {record.drafted:3d}  accepted {record.accepted:3d}  "
+        + ", ".join(f"{source} {taken}/{count}" for source, count, taken in record.sources)
+        for record in result.report.records
+    ]
+
+
+def _compact(value: object) -> str:
+    if isinstance(value, dict):
+        parts = [
+            f"    {json.dumps(key)}: [\n"
+            + ",\n".join(f"      {json.dumps(line)}" for line in lines)
+            + "\n    ]"
+            for key, lines in value.items()
+        ]
+        return "{\n" + ",\n".join(parts) + "\n  }"
+    return json.dumps(value)
