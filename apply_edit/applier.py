@@ -33,6 +33,7 @@ from apply_edit.errors import (
 from apply_edit.merge import merge_lazy
 from apply_edit.models import Progress, locate
 from apply_edit.report import Report
+from apply_edit.scope import Window, find_windows, put_back
 from apply_edit.syntax import language_of
 from apply_edit.text import dominant_newline, split_lines, strip_end
 from apply_edit.types import (
@@ -210,26 +211,53 @@ class Applier:
         self, original: str, parsed: ParsedEdit, path: str | None, *, patch: str | None = None
     ) -> EditResult:
         prediction = self._prediction(original, parsed, path)
-        job = Rewrite(
+        windows = None
+        if prediction is not None and self._config.scope == "auto":
+            snippet = parsed.snippet or ""
+            windows = find_windows(original, snippet, prediction, language_of(path, original))
+        whole = Rewrite(
             original,
             snippet=parsed.snippet,
             patch=patch,
             instruction=parsed.instruction,
             prediction=None if prediction is None else prediction.text,
         )
-        settings = DecodeSettings(
-            self._config.proposer, self._config.gamma, self._config.max_new_tokens
-        )
-        answer, output = self.engine.rewrite(job, settings, self._observer, self._cancelled)
-        if output.finish == "cancelled":
-            message = "cancelled; nothing was changed"
-            raise Cancelled(message)
+        jobs = [whole] if windows is None else [_window_job(w, parsed) for w in windows]
+        report = Report(windows=0 if windows is None else len(windows))
         try:
-            return self._accepted(original, answer, parsed, path, output.report, output.finish)
+            answers = self._write(jobs, report)
+            answer = answers[0] if windows is None else put_back(original, windows, answers)
+            return self._accepted(original, answer, parsed, path, report)
         except (GuardRefused, OutputTruncated) as error:
             if prediction is None:
                 raise
-            return self._fallback(original, parsed, path, error, output.report)
+            return self._fallback(original, parsed, path, error, report)
+
+    def _write(self, jobs: list[Rewrite], report: Report) -> list[str]:
+        """Have the target write each job's text.
+
+        Raises:
+            Cancelled: The caller asked to stop.
+            OutputTruncated: An answer reached its limit.
+        """
+        settings = DecodeSettings(
+            self._config.proposer, self._config.gamma, self._config.max_new_tokens
+        )
+        answers = []
+        for job in jobs:
+            answer, output = self.engine.rewrite(job, settings, self._observer, self._cancelled)
+            report.absorb(output.report)
+            if output.finish == "cancelled":
+                message = "cancelled; nothing was changed"
+                raise Cancelled(message)
+            if output.finish == "length":
+                message = (
+                    f"the target was stopped after {len(output.ids)} tokens and had not finished; "
+                    "raise --max-new-tokens or edit a smaller part"
+                )
+                raise OutputTruncated(message, emitted=len(output.ids))
+            answers.append(answer)
+        return answers
 
     def _accepted(
         self,
@@ -238,14 +266,7 @@ class Applier:
         parsed: ParsedEdit,
         path: str | None,
         report: Report,
-        finish: str,
     ) -> EditResult:
-        if finish == "length":
-            message = (
-                f"the target was stopped after {report.emitted} tokens and had not finished the "
-                "file; raise --max-new-tokens or edit a smaller part"
-            )
-            raise OutputTruncated(message, emitted=report.emitted)
         allowed = frozenset(strip_end(line) for line in split_lines(parsed.snippet or ""))
         text = keep_original_bytes(original, answer, allowed=allowed)
         findings = self._enforce(original, text, parsed, path)
@@ -312,6 +333,15 @@ def apply(
         ApplyEditError: One of its kinds; see ``errors``.
     """
     return Applier(config).apply(original, edit, path=path, instruction=instruction)
+
+
+def _window_job(window: Window, parsed: ParsedEdit) -> Rewrite:
+    return Rewrite(
+        window.text,
+        snippet=window.snippet,
+        instruction=parsed.instruction,
+        prediction=window.prediction,
+    )
 
 
 def _is_near(error: AnchorNotFound) -> bool:

@@ -25,6 +25,8 @@ class Config:
         target: Name, local folder, local GGUF file or hub id of the target model.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
+        scope: ``auto`` shows the target windows around the edit where its place is clear, ``file``
+            always the whole file.
         gamma: Longest draft per pass; 0 is plain greedy decoding.
         max_new_tokens: Limit of the output; None derives it from the size of file and edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
@@ -36,6 +38,7 @@ class Config:
     target: str = DEFAULT_TARGET
     device: str = "auto"
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    scope: Scope = "auto"
     gamma: int = DEFAULT_GAMMA
     max_new_tokens: int | None = None
     proposer: str = "router"
@@ -45,6 +48,8 @@ class Config:
         """Refuse impossible values."""
         if self.strategy not in get_args(Strategy):
             _refuse("strategy", self.strategy, "auto, direct or model")
+        if self.scope not in get_args(Scope):
+            _refuse("scope", self.scope, "auto or file")
         if not 0 <= self.gamma <= 4096:
             _refuse("gamma", self.gamma, "a whole number from 0 to 4096")
         if self.max_new_tokens is not None and self.max_new_tokens < 1:

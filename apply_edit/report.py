@@ -47,6 +47,7 @@ class Report:
 
     Args:
         prompt_tokens: Tokens of the prompt.
+        windows: Windows of the file that the target rewrote; 0 where it wrote the whole file.
         prefill_passes: Passes that only read the prompt.
         records: One entry per verifying pass.
         load_s: Seconds to load the target (0 when it was loaded before).
@@ -56,12 +57,23 @@ class Report:
     """
 
     prompt_tokens: int = 0
+    windows: int = 0
     prefill_passes: int = 0
     records: list[PassRecord] = field(default_factory=list)
     load_s: float = 0.0
     prefill_s: float = 0.0
     decode_s: float = 0.0
     proposer_s: float = 0.0
+
+    def absorb(self, other: Report) -> None:
+        """Add the counts and times of another decoding of the same apply (another window)."""
+        self.prompt_tokens += other.prompt_tokens
+        self.prefill_passes += other.prefill_passes
+        self.records += other.records
+        self.load_s += other.load_s
+        self.prefill_s += other.prefill_s
+        self.decode_s += other.decode_s
+        self.proposer_s += other.proposer_s
 
     @property
     def passes(self) -> int:
@@ -115,6 +127,7 @@ class Report:
             "accepted": self.accepted,
             "emitted": self.emitted,
             "prompt_tokens": self.prompt_tokens,
+            "windows": self.windows,
             "acceptance_rate": round(self.acceptance_rate, 4),
             "tokens_per_pass": round(self.tokens_per_pass, 2),
             "run_lengths": self.run_lengths,

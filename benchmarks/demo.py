@@ -30,8 +30,9 @@ def main() -> int:
     options.add_argument("--target", default=DEFAULT_TARGET)
     options.add_argument("--device", default="auto")
     options.add_argument("--dtype", default="auto")
+    options.add_argument("--svg", metavar="PATH", help="also save what was shown as a picture")
     arguments = options.parse_args()
-    console = Console()
+    console = Console(record=arguments.svg is not None)
     errors = Console(stderr=True)
     source = SourceText.from_bytes((CASE / "original.py").read_bytes())
     edit = (CASE / "edit.md").read_text(encoding="utf-8")
@@ -64,6 +65,8 @@ def main() -> int:
     exact = result.text == expected.text and result.strategy == "model"
     console.print(f"strategy {result.strategy}, {seconds:.1f} s in all, target {arguments.target}")
     console.print("[green]exact" if exact else "[red]NOT the expected file")
+    if arguments.svg is not None:
+        console.save_svg(arguments.svg, title="make demo")
     return 0 if exact else 1
 
 

@@ -1,6 +1,7 @@
 """Draft sources: token ids in, token ids out. Knows nothing of text, models or files.
 
-``NAMES`` lists what can be asked for by name; ``create`` builds one for a request.
+``NAMES`` lists what can be asked for by name; ``create`` builds one for a request. ``DraftModel``
+is not among them, because it needs a model.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 from proposers.base import NOTHING, Draft, Proposer, TreeProposer
 from proposers.cursor import Cursor
+from proposers.draft_model import DraftModel, Guess, SmallModel
 from proposers.lookup import Lookup
 from proposers.router import Router
 
@@ -60,10 +62,13 @@ __all__ = [
     "NOTHING",
     "Cursor",
     "Draft",
+    "DraftModel",
+    "Guess",
     "Lookup",
     "Nothing",
     "Proposer",
     "Router",
+    "SmallModel",
     "TreeProposer",
     "create",
 ]

@@ -27,6 +27,8 @@ class Draft:
             ``draft_model``); one source per draft unless ``sources`` says otherwise.
         sources: ``(source, count)`` runs that add up to ``len(ids)``, for a draft that was put
             together from several places; empty means all from ``source``.
+        regions: ``(region, count)`` runs that add up to ``len(ids)``; a region is ``unchanged`` (a
+            copy of the original), ``edit`` (text of the edit) or ``novel``. Empty where unknown.
         probs: ``[len(ids), vocab]`` distributions that ``ids`` were sampled from, or None for a
             deterministic draft.
     """
@@ -34,6 +36,7 @@ class Draft:
     ids: tuple[int, ...] = ()
     source: str = "none"
     sources: tuple[tuple[str, int], ...] = ()
+    regions: tuple[tuple[str, int], ...] = ()
     probs: Any = None
 
     def __len__(self) -> int:
@@ -49,15 +52,25 @@ class Draft:
         """Return the first ``limit`` tokens of the draft."""
         if len(self.ids) <= limit:
             return self
-        runs: list[tuple[str, int]] = []
-        left = limit
-        for source, count in self.source_runs():
-            take = min(count, left)
-            if take:
-                runs.append((source, take))
-            left -= take
         probs = None if self.probs is None else self.probs[:limit]
-        return Draft(self.ids[:limit], self.source, tuple(runs), probs)
+        return Draft(
+            self.ids[:limit],
+            self.source,
+            _clip_runs(self.source_runs(), limit),
+            _clip_runs(self.regions, limit),
+            probs,
+        )
+
+
+def _clip_runs(runs: tuple[tuple[str, int], ...], limit: int) -> tuple[tuple[str, int], ...]:
+    kept: list[tuple[str, int]] = []
+    left = limit
+    for name, count in runs:
+        take = min(count, left)
+        if take:
+            kept.append((name, take))
+        left -= take
+    return tuple(kept)
 
 
 NOTHING = Draft()

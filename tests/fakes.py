@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import torch
 
 from apply_edit.decode.target import Block, Scores
+from apply_edit.engine import Engine
 
 # Rows of a hash target: a prime, so that hashes spread; small, so that it is made at once.
 _TABLE = 997
-from apply_edit.engine import Engine
 
 
 @dataclass

@@ -90,6 +90,13 @@ _HOW = (
         help="Number format of the target.",
     ),
     click.option(
+        "--scope",
+        type=click.Choice(["auto", "file"]),
+        default="auto",
+        show_default=True,
+        help="auto shows the target windows around the edit, file the whole file.",
+    ),
+    click.option(
         "--proposer",
         type=click.Choice(NAMES),
         default="router",
@@ -136,6 +143,7 @@ def to_config(options: dict[str, Any]) -> Config:
         target=options["target"],
         device=options["device"],
         dtype=options["dtype"],
+        scope=options["scope"],
         gamma=options["gamma"],
         max_new_tokens=options["max_new_tokens"],
         proposer=options["proposer"],

@@ -5,14 +5,14 @@ and rollback is one assignment. transformers' own caches shrink all rows togethe
 number whose meaning changed between releases; this one hands the model nothing but the two methods
 that attention layers call.
 
-Two kinds of storage: *dynamic* buffers grow by half; *static* ones have a fixed capacity and a fixed
+Two kinds of storage: *dynamic* buffers grow by half; *static* ones have a fixed capacity and
 address, are written through an index tensor and outlive their row, to be taken over by the next:
 what capturing a pass as a CUDA graph needs.
 
 Only attention keys and values live here, in the model's own number format, for every position from
-the first on; a sliding window is a matter of the mask. There are no quantised, offloaded or windowed
-caches to roll back, because this is the only cache that a target has. Recurrent and convolution
-states cannot be rolled back and are refused when a model is loaded.
+the first on; a sliding window is a matter of the mask. There are no quantised, offloaded or
+windowed caches to roll back, because this is the only cache that a target has. Recurrent and
+convolution states cannot be rolled back and are refused when a model is loaded.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ def penalise(
         sampling: The settings.
         prompt: Prompt ids.
         outputs: For each row the output ids before it, drafts included; rows of a rejected draft
-            leave no trace because nothing is kept between calls.
+            leave no trace because nothing is kept between calls. An id that the target does not
+            have (a draft model may have more) is passed over.
 
     Returns:
         ``[n, vocab]``; ``logits`` itself when there are no penalties.
@@ -102,8 +103,9 @@ def penalise(
     if not sampling.has_penalties:
         return logits
     result = logits.clone()
+    known = range(logits.shape[1])
     for row, output in zip(result, outputs, strict=True):
-        counts = Counter(output)
+        counts = Counter(token for token in output if token in known)
         if sampling.repetition_penalty != 1.0:
             seen = sorted(set(prompt) | set(counts))
             index = torch.tensor(seen, dtype=torch.long, device=row.device)

@@ -40,8 +40,8 @@ class Block:
 class Scores(Protocol):
     """Next-token logits of the wanted positions of one block; computed when asked for.
 
-    Row ``i`` belongs to position ``len(block.ids) - block.wanted + i``. The language model head is a
-    good part of a small model's pass, so rows behind the first rejection are never computed.
+    Row ``i`` belongs to position ``len(block.ids) - block.wanted + i``. The language model head is
+    a good part of a small model's pass, so rows behind the first rejection are never computed.
     """
 
     num_rows: int

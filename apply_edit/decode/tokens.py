@@ -20,6 +20,12 @@ from tokenizers import Tokenizer
 
 from apply_edit.errors import ModelLoadError
 
+# A little of everything that tokenizers split in different ways.
+_HOSTILE = (
+    "def f(x):\n\tif x >= 10_000:\r\n        return 'it''s  3.14e-7'  # \u00e9e\u0301 "
+    "\u4e2d\u6587 \U0001f469\u200d\U0001f4bb\u00a0\ufe30 CamelCase snake_case 0xDEADbeef !=="
+)
+
 
 class TextTokenizer:
     """Encoder and decoder of one model.
@@ -102,6 +108,17 @@ class TextTokenizer:
         text: str = self._control.decode(list(ids), skip_special_tokens=False)
         return text
 
+    def difference(self, other: TextTokenizer) -> str | None:
+        """Return how another tokenizer differs from this one, None if it does not."""
+        mine, theirs = self._control.get_vocab(), other._control.get_vocab()
+        if mine != theirs:
+            odd = sorted(set(mine.items()) ^ set(theirs.items()), key=lambda item: item[1])
+            return f"{len(odd)} entries differ, for example {odd[0][0]!r}"
+        # Equal ids may still be put together in another way.
+        if self.encode_data(_HOSTILE) != other.encode_data(_HOSTILE):
+            return "the same text is split differently"
+        return None
+
     def _compute_bytes(self, token: int) -> bytes:
         name = self._control.id_to_token(token)
         if name is None:
@@ -109,6 +126,24 @@ class TextTokenizer:
         if self._data.token_to_id(name) != token:
             return str(name).encode("utf-8")
         return bytes(_BYTE_OF[char] for char in name if char in _BYTE_OF)
+
+
+def require_same_tokenizer(target: TextTokenizer, draft: TextTokenizer) -> None:
+    """Refuse a draft model whose ids mean something else than the target's.
+
+    The vocabularies have to be equal, and so has what becomes of a text; how many rows a model has
+    behind its vocabulary does not matter.
+
+    Raises:
+        ModelLoadError: The tokenizers differ.
+    """
+    reason = target.difference(draft)
+    if reason is not None:
+        message = (
+            f"the draft model has another tokenizer than the target ({reason}); use a draft model "
+            "of the target's family"
+        )
+        raise ModelLoadError(message)
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -5,11 +5,11 @@ float32 weights, which transformers maps from the file on a CPU: loading costs l
 opening it.
 
 At load the whole chain is probed: the same tokens are scored once by the model's own code and once
-in two blocks with a rollback in between. An architecture whose cache cannot be rolled back, or whose
-attention does something that ours does not, is refused by name.
+in two blocks with a rollback in between. An architecture whose cache cannot be rolled back, or
+whose attention does something that ours does not, is refused by name.
 
-Source of the float32 rule: in half precision a pass of width 1 and a wide pass round differently, so
-near ties can fall either way; on a CPU float32 is the default because exactness is the promise.
+Source of the float32 rule: in half precision a pass of width 1 and a wide pass round differently,
+so near ties can fall either way; on a CPU float32 is the default because exactness is the promise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -28,9 +28,13 @@ from apply_edit.decode.cache import KVCache
 from apply_edit.decode.target import Block, Scores
 from apply_edit.errors import ApplyEditError, DeviceError, ModelLoadError
 
+# An object of transformers, which has no types to speak of.
+Foreign: TypeAlias = Any
+
 # Layer kinds whose state is keys and values by position; everything else is refused.
 _ROLLBACK_KINDS = frozenset({"full_attention", "sliding_attention"})
-_RECURRENT_MARKS = ("mamba", "ssm", "linear_attn", "rwkv", "conv_kernel", "recurrent")
+# What gives away a recurrent architecture whose configuration lists no layer kinds.
+_RECURRENT_MARKS = ("mamba", "ssm", "linear_attn", "rwkv", "conv_kernel", "conv_l_cache", "xlstm")
 # Padding adds less than this to any block.
 _WIDEST_BUCKET = 256
 _PROBE_TOLERANCE = {torch.float32: 1e-2, torch.bfloat16: 1.0, torch.float16: 0.25}
@@ -45,7 +49,7 @@ class LazyScores:
         vocab_size: Ids that the tokenizer knows; the padded rows of the head behind them are cut.
     """
 
-    def __init__(self, hidden: torch.Tensor, head: Any, vocab_size: int) -> None:
+    def __init__(self, hidden: torch.Tensor, head: Foreign, vocab_size: int) -> None:
         self._hidden = hidden
         self._head = head
         self._vocab_size = vocab_size
@@ -67,7 +71,7 @@ class TransformersTarget:
         static_capacity: Tokens per row for a static cache, None for a growing one.
     """
 
-    def __init__(self, model: Any, vocab_size: int, static_capacity: int | None = None) -> None:
+    def __init__(self, model: Foreign, vocab_size: int, static_capacity: int | None = None) -> None:
         self._model = model
         self._backbone = model.get_decoder()
         self._head = model.get_output_embeddings()
@@ -213,7 +217,7 @@ def choose_dtype(device: torch.device, dtype: str) -> torch.dtype:
     return torch.float32
 
 
-def _load_model(folder: Path, config: Any, device: torch.device, dtype: torch.dtype) -> Any:
+def _load_model(folder: Path, config: Foreign, device: torch.device, dtype: torch.dtype) -> Foreign:
     try:
         model = AutoModelForCausalLM.from_pretrained(
             folder,
@@ -226,15 +230,16 @@ def _load_model(folder: Path, config: Any, device: torch.device, dtype: torch.dt
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         message = f"the model in {folder} cannot be loaded: {_first_line(error)}"
         raise ModelLoadError(message) from None
-    placed: Any = model
+    placed: Foreign = model
     return placed.to(device).eval()
 
 
-def _refuse_recurrent(config: Any) -> None:
+def _refuse_recurrent(config: Foreign) -> None:
     text_config = config.get_text_config()
     kinds = set(getattr(text_config, "layer_types", None) or ())
     foreign = sorted(kinds - _ROLLBACK_KINDS)
-    marks = [m for m in _RECURRENT_MARKS if any(m in key for key in text_config.to_dict())]
+    words = [text_config.model_type, *text_config.to_dict()]
+    marks = [m for m in _RECURRENT_MARKS if any(m in word.lower() for word in words)]
     if foreign or marks:
         name = (config.architectures or [config.model_type])[0]
         message = (
@@ -244,7 +249,7 @@ def _refuse_recurrent(config: Any) -> None:
         raise ModelLoadError(message, architecture=name)
 
 
-def _probe(target: TransformersTarget, model: Any) -> None:
+def _probe(target: TransformersTarget, model: Foreign) -> None:
     """Check that blocks, rollback and our attention give what the model's own code gives."""
     ids = [(37 * i + 11) % min(target.vocab_size, 1000) for i in range(12)]
     row = target.open_row()

@@ -1,13 +1,13 @@
 """Token trees: several drafts in one pass, of which the target keeps the best branch.
 
-Drafts that begin alike share nodes. A node's *candidates* are the draft tokens offered behind it, in
-the order of the drafts. They are judged one after another: the first that is accepted is walked to,
-and each that is not leaves the residual for the next one to be judged by. A linear draft is a tree
-with one branch, and one walk serves both.
+Drafts that begin alike share nodes. A node's *candidates* are the draft tokens offered behind it,
+in the order of the drafts. They are judged one after another: the first that is accepted is walked
+to, and each that is not leaves the residual for the next one to be judged by. A linear draft is a
+tree with one branch, and one walk serves both.
 
 The rule that keeps sampling exact: a candidate that was *drawn* must be judged whatever it turned
-out to be. Leaving it out because of its value (it repeats a sibling, the tree is getting wide, it is
-no id of the target) would leave the others drawn from another distribution than the ``q`` they
+out to be. Leaving it out because of its value (it repeats a sibling, the tree is getting wide, it
+is no id of the target) would leave the others drawn from another distribution than the ``q`` they
 carry. So repeated draws stay separate candidates of one node, and cuts go by counts that are fixed
 before drawing. Copies are no draws and may be dropped at will.
 

@@ -27,7 +27,7 @@ _DIRECTIVE = re.compile(r"^:(?:start_line|end_line):")
 _RULE = re.compile(r"^-{5,}\s*$")
 _ESCAPED = re.compile(r"^\\(?=(?:<{5,}|>{5,}|={5,}|-{5,}|\+{5,}|:(?:start_line|end_line):))")
 _FIND = re.compile(r"^---FIND\s*$")
-_FIND_PART = re.compile(r"^---(FILEPATH|FIND|REPLACE|COMPLETE)\b\s*(.*?)\s*$")
+_FIND_PART = re.compile(r"^---(FILEPATH|FIND|REPLACE|COMPLETE)\b(.*)$")
 
 
 @dataclass(slots=True)
@@ -217,7 +217,7 @@ def _find_blocks(edit: str) -> list[tuple[str | None, Hunk]]:
     for k, (i, mark) in enumerate(marks):
         end = marks[k + 1][0] if k + 1 < len(marks) else len(lines)
         if mark[1] == "FILEPATH":
-            path = mark[2] or path
+            path = mark[2].strip() or path
         elif mark[1] == "FIND":
             old, at = _fenced_part(lines[i + 1 : end], i + 1), i + 1
         elif mark[1] == "REPLACE":

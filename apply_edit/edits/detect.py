@@ -24,6 +24,7 @@ _CODE_LINE = re.compile(
 )
 _SENTENCE = re.compile(r"^(?:[-*]\s+|\d+[.)]\s+)?[A-Z`][^\n]*\s[^\n]*[a-z][^\n]*$")
 _ALIKE = 60
+_MAX_LINE = 400
 _WORDY = re.compile(r"^[A-Z\"'`][^\n]*[a-z][^\n]*$")
 
 
@@ -95,7 +96,8 @@ def _is_bare_diff(edit: str, original: str | None) -> bool:
 
 def _unstructured(edit: str, original: str | None) -> EditFormat:
     code, info = outer_code(edit, original)
-    lines = [line for line in edit_lines(code) if line.strip()]
+    # Beyond this length a line is data; looking at it closely would take too long.
+    lines = [line[:_MAX_LINE] for line in edit_lines(code) if line.strip()]
     if any(markers.is_marker(line) or markers.trailing_marker(line) for line in lines):
         return EditFormat.LAZY
     if info is None and _is_prose(lines):
@@ -132,7 +134,7 @@ def _covers(lines: list[str], original: str) -> bool:
     It does where it begins and ends like the file, where the file is one definition and it begins
     like that, or where it repeats most of the file's lines.
     """
-    rows = [line.rstrip() for line in edit_lines(original) if line.strip()]
+    rows = [line[:_MAX_LINE].rstrip() for line in edit_lines(original) if line.strip()]
     own = [row.strip() for row in rows]
     new = [line.strip() for line in lines]
     if not own or not new:
@@ -150,4 +152,4 @@ def _covers(lines: list[str], original: str) -> bool:
 
 
 def _alike(left: str, right: str) -> bool:
-    return left == right or (len(left) > 3 and fuzz.ratio(left, right) >= _ALIKE)
+    return left == right or (len(left) > 3 and fuzz.ratio(left[:_MAX_LINE], right) >= _ALIKE)

@@ -19,7 +19,7 @@ from apply_edit.text import strip_end
 from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, Notice, ParsedEdit
 
 _HUNK = re.compile(r"^@@+(?:\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*@@+)?")
-_OLD, _NEW = re.compile(r"^--- +(\S.*?)\s*$"), re.compile(r"^\+\+\+ +(\S.*?)\s*$")
+_OLD, _NEW = re.compile(r"^--- +(\S.*)$"), re.compile(r"^\+\+\+ +(\S.*)$")
 _STAMP = re.compile(r"\t.*$|\s+\d{4}-\d\d-\d\d \d\d:\d\d.*$")
 _GIT = re.compile(r"^diff --git (.+)$")
 _EXTENDED = re.compile(
@@ -269,6 +269,7 @@ def _without_headers(lines: list[str]) -> tuple[FileEdit, ...]:
 
 def _path(name: str) -> str:
     """Take time stamp, quotes and the prefixes ``a/`` and ``b/`` off a header's path."""
+    name = name.strip()
     name = _unquote(name) if name.startswith('"') else _STAMP.sub("", name).strip()
     return name[2:] if name.startswith(("a/", "b/")) else name
 

@@ -19,8 +19,8 @@ from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, Notice, ParsedE
 
 _BEGIN = re.compile(r"^\s*\*\*\* Begin Patch\s*$")
 _END = re.compile(r"^\s*\*\*\* End Patch\s*$")
-_FILE = re.compile(r"^\s*\*\*\* (Update|Add|Delete) File:\s*(\S.*?)\s*$")
-_MOVE = re.compile(r"^\s*\*\*\* Move to:\s*(\S.*?)\s*$")
+_FILE = re.compile(r"^\s*\*\*\* (Update|Add|Delete) File:\s*(\S.*)$")
+_MOVE = re.compile(r"^\s*\*\*\* Move to:\s*(\S.*)$")
 _EOF = re.compile(r"^\s*\*\*\* End of File\s*$")
 _OTHER = re.compile(r"^\*\*\* \S+ File:|^\*\*\* [A-Z]\w+ ")
 _NUMBERS = re.compile(r"^-(\d+)(?:,\d+)? \+\d+(?:,\d+)?\s*(?:@@)?")
@@ -99,7 +99,7 @@ class _Reader:
             header = _FILE.match(line)
             if header is not None and not line.startswith("+"):
                 self._close_file()
-                self.open = _Open(FileOp(header[1].lower()), header[2], line=i + 1)
+                self.open = _Open(FileOp(header[1].lower()), header[2].strip(), line=i + 1)
             else:
                 self._line(line, i)
         self._close_file()
@@ -125,7 +125,7 @@ class _Reader:
     def _update_line(self, section: _Open, line: str, i: int) -> None:
         move = _MOVE.match(line)
         if move is not None and not section.body:
-            section.move_to = move[1]
+            section.move_to = move[1].strip()
         elif line.startswith("@@") or self._is_signed_anchor(section, line):
             self._anchor(section, line.removeprefix("+"), i)
         elif _EOF.match(line):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
 
-import apply_edit
 from apply_edit.errors import DiskFull, ModelLoadError
 from apply_edit.models.children import ChildResult, run_child
 from apply_edit.models.convert import KNOWN_ERROR
@@ -30,7 +29,7 @@ def convert_in_child(source: Path, folder: Path, meter: Meter) -> None:
     argv = [sys.executable, "-P", "-m", "apply_edit.models.convert", str(source), str(folder)]
     # The child must find the same apply_edit, also where that is a checkout and not installed.
     # -P keeps the folder that the person stands in out of the way.
-    here = str(Path(apply_edit.__file__).parent.parent)
+    here = str(Path(__file__).parents[2])
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     result = run_child(argv, folder, meter.to, env=env)

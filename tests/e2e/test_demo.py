@@ -63,20 +63,6 @@ def test_an_interrupted_apply_leaves_the_file_alone(tmp_path):
     assert file.read_bytes() == load_case(DEMO).original
 
 
-def test_importing_the_package_is_light():
-    """`import apply_edit` loads neither torch nor transformers nor the web."""
-    code = (
-        "import sys, apply_edit; apply_edit.apply\n"
-        "heavy = {'torch', 'transformers', 'fastapi', 'matplotlib'} & set(sys.modules)\n"
-        "print(sorted(heavy))"
-    )
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, env=environment
-    )
-    assert done.stdout.strip() == b"[]"
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
 def test_a_full_disk_behind_standard_output_is_one_message(tmp_path):
     """Where standard output cannot be written the command says so, without a traceback."""

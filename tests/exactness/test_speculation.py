@@ -1,7 +1,7 @@
 """Speculative output equals plain output, for everything that a request and a draft can be.
 
-Targets are tables looked up by a hash of the last tokens, so that every prefix has its own row and a
-cache that holds a rejected token shows. Outputs are compared with plain decoding through the same
+Targets are tables looked up by a hash of the last tokens, so that every prefix has its own row and
+a cache that holds a rejected token shows. Outputs are compared with plain decoding through the same
 code, and greedy ones also with a loop of a few lines that shares nothing with the engine.
 """
 

@@ -229,9 +229,9 @@ def test_an_insertion_by_number_is_refused_where_numbers_are_off():
 
 def test_the_nearest_region_names_its_first_differing_line():
     """Lines are counted from 1."""
-    near = nearest(FileLines("one\ntwo\nthree\nfour\n"), ("two", "thre", "four"))
+    near = nearest(FileLines("one\ntwo\nthree\nfour\n"), ("two", "threx", "four"))
     assert (near.start_line, near.end_line, near.line) == (2, 4, 3)
-    assert (near.expected, near.found) == ("thre", "three")
+    assert (near.expected, near.found) == ("threx", "three")
 
 
 def test_the_nearest_region_may_share_no_line():
