@@ -5,7 +5,8 @@ Strategies::
     structured edit ──► located exactly and uniquely ──► spliced          strategy "direct"
     whole file      ──► laid over the original                            strategy "direct"
     lazy snippet, instruction ──► written by the target                   strategy "model"
-         └─ the target's text fails the guard ──► deterministic merge     strategy "merge"
+         └─ the target's text fails the guard, or differs from a merge
+            that has one plain reading ──► that merge                     strategy "merge"
     anything doubtful ──► a typed error, and nothing is written
 """
 
@@ -227,11 +228,43 @@ class Applier:
         try:
             answers = self._write(jobs, report)
             answer = answers[0] if windows is None else put_back(original, windows, answers)
-            return self._accepted(original, answer, parsed, path, report)
+            result = self._accepted(original, answer, parsed, path, report)
         except (GuardRefused, OutputTruncated) as error:
             if prediction is None:
                 raise
             return self._fallback(original, parsed, path, error, report)
+        if prediction is None:
+            return result
+        return self._settled(original, result, prediction, parsed, path)
+
+    def _settled(
+        self,
+        original: str,
+        result: EditResult,
+        merge: LazyMerge,
+        parsed: ParsedEdit,
+        path: str | None,
+    ) -> EditResult:
+        """Decide between the target's text and the deterministic merge where they differ.
+
+        A merge that has one plain reading is right more often than a small model (the figures are
+        in docs/benchmarks.md), so ``auto`` takes it; ``model`` means the target's text.
+        """
+        if result.text == merge.text:
+            return replace(result, agreement=True)
+        if self._config.strategy == "model":
+            return replace(result, agreement=False)
+        line = _first_difference(result.text, merge.text)
+        notice = Notice(
+            "model_disagrees",
+            f"the target's text was not used: in line {line} it differs from the plain reading of "
+            "the snippet, which is the result; --strategy model takes the target's",
+        )
+        try:
+            merged = self._merged(original, parsed, path)
+        except ApplyError:
+            return replace(result, agreement=False)
+        return _instead(merged, notice, result.report)
 
     def _write(self, jobs: list[Rewrite], report: Report) -> list[str]:
         """Have the target write each job's text.
@@ -290,7 +323,7 @@ class Applier:
             "model_refused",
             f"the target's text was not used ({refusal.message}); this is the deterministic merge",
         )
-        return replace(merged, strategy="merge", report=report, warnings=(notice, *merged.warnings))
+        return _instead(merged, notice, report)
 
     def _prediction(self, original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge | None:
         if parsed.format is not EditFormat.LAZY or parsed.snippet is None:
@@ -333,6 +366,26 @@ def apply(
         ApplyEditError: One of its kinds; see ``errors``.
     """
     return Applier(config).apply(original, edit, path=path, instruction=instruction)
+
+
+def _instead(merged: EditResult, notice: Notice, report: Report | None) -> EditResult:
+    """Return the deterministic merge as the answer to what was asked of the target."""
+    return replace(
+        merged,
+        strategy="merge",
+        report=report,
+        agreement=False,
+        warnings=(notice, *merged.warnings),
+    )
+
+
+def _first_difference(text: str, other: str) -> int:
+    """Return the 1-based number of the first line that differs."""
+    lines, others = split_lines(text), split_lines(other)
+    return 1 + next(
+        (i for i, (a, b) in enumerate(zip(lines, others, strict=False)) if a != b),
+        min(len(lines), len(others)),
+    )
 
 
 def _window_job(window: Window, parsed: ParsedEdit) -> Rewrite:

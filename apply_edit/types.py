@@ -214,6 +214,8 @@ class EditResult:
         format: The format that the edit was taken for.
         warnings: What the caller should know.
         report: What the target did, or None where no model ran.
+        agreement: Whether target and deterministic merge wrote the same text; None where only one
+            of them spoke.
         deleted: The edit deletes the file; ``text`` is then ``""``.
         moved_to: New path, where the edit moves the file.
     """
@@ -223,5 +225,6 @@ class EditResult:
     format: EditFormat
     warnings: tuple[Notice, ...] = ()
     report: Report | None = None
+    agreement: bool | None = None
     deleted: bool = False
     moved_to: str | None = None

@@ -148,14 +148,11 @@ def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> No
 
 def _write(merged: list[Merged], root: Path | None) -> None:
     changes = [Change(each.stamp, each.data, _moved(each, root)) for each in merged]
-    if len(changes) == 1 and changes[0].move_to is None and changes[0].data is not None:
-        write_atomic(
-            merged[0].path if root is None else changes[0].stamp.path,
-            changes[0].data,
-            changes[0].stamp,
-        )
-        return
-    write_all(changes, root or merged[0].stamp.path.parent)
+    only = changes[0]
+    if root is None and only.move_to is None and only.data is not None:
+        write_atomic(merged[0].path, only.data, only.stamp)
+    else:
+        write_all(changes, root or merged[0].stamp.path.parent)
 
 
 def _moved(each: Merged, root: Path | None) -> Path | None:
@@ -187,6 +184,7 @@ def _print_json(merged: list[Merged], several: bool) -> None:
                 for n in each.result.warnings
             ],
             "report": None if each.result.report is None else each.result.report.to_dict(),
+            "agreement": each.result.agreement,
             "moved_to": each.result.moved_to,
         }
         for each in merged

@@ -51,7 +51,8 @@ class ProgressObserver:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._shown:
+            self._bar.stop()
 
     def stage(self, name: str) -> None:
         """Show that a stage begins."""

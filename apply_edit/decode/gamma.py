@@ -1,23 +1,64 @@
 """How long the next draft may be.
 
-A policy is asked before each pass and told the outcome after it. ``FixedGamma`` always gives the
-same answer.
+A policy sees the draft of each pass before it is scored, cuts it, and is told what the target wrote.
+``FixedGamma`` always cuts at the same place. ``CostGamma`` cuts where the next token is not worth
+its time:
+
+    gamma = argmin over g of  T(head + g) - E(g) / rate
+    E(g)  = 1 + a1 + a1 a2 + … + a1 … ag
+
+``ai`` is the chance that draft token i is right given those before it (see ``acceptance``), ``T``
+the measured time of a pass (see ``cost``), and ``rate`` the tokens per second of undisturbed copying,
+``max over g of E(g) / T(1 + g)`` in that state: an accepted token saves what it would have cost
+later. See docs/gamma.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
+
+from apply_edit.decode.acceptance import SETTLED, Acceptance, Floats, Run, Trust, runs_of
+from apply_edit.decode.cost import WIDTHS, PassCost
+from apply_edit.report import PassRecord
+from proposers import Draft
+
+LONGEST_DRAFT = 4096
+# Rows of the language model head that are computed whatever the first of them says.
+_HEAD_CHUNK = 64
 
 
 class GammaPolicy(Protocol):
-    """Chooses gamma, the longest draft of the next pass."""
+    """Chooses gamma, the length of the draft of the next pass."""
 
-    def gamma(self) -> int:
-        """Return the longest draft that is worth offering now; 0 is plain decoding."""
+    def limit(self) -> int:
+        """Return the longest draft that is worth looking at; 0 asks for none."""
         ...
 
-    def observe(self, drafted: int, accepted: int) -> None:
-        """Learn what became of a draft."""
+    def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
+        """Return how many of a draft's tokens to offer; 0 is plain decoding.
+
+        Called once per pass. A draft that was drawn (``probs`` is not None) is offered whole,
+        whatever is returned: cutting it by what was drawn would not be a fair draw.
+
+        Args:
+            draft: At most ``limit()`` tokens.
+            prefix_length: Tokens that are in the cache.
+            head: Tokens that the pass has to process in any case: the newest one, or what is left
+                of the prompt.
+        """
+        ...
+
+    def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
+        """Learn what became of the pass.
+
+        Args:
+            record: Its counts.
+            ids: Tokens that were committed.
+        """
         ...
 
 
@@ -34,10 +75,232 @@ class FixedGamma:
             raise ValueError(message)
         self._value = value
 
-    def gamma(self) -> int:
+    def limit(self) -> int:
         """Return the fixed value."""
         return self._value
 
-    def observe(self, drafted: int, accepted: int) -> None:
+    def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
+        """Return the fixed value, or the draft's length where that is less."""
+        del prefix_length, head
+        return min(len(draft), self._value)
+
+    def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
         """Learn nothing."""
-        del drafted, accepted
+        del record, ids
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a pass got the draft that it got; for ``--explain``.
+
+    Args:
+        number: Number of the pass, from 1.
+        prefix_length: Tokens in the cache.
+        head: Tokens of the pass that are no draft.
+        drafted: Length of the draft that was on offer.
+        runs: Region, source, length and mean acceptance of each of its runs.
+        first: Chance that its first token is right.
+        costs: ``(width, seconds)`` entries of the cost table.
+        is_measured: The seconds are a measurement; otherwise a usual shape, corrected by the passes
+            of this process.
+        gamma: How many tokens are offered.
+        expected: Tokens that the pass is expected to emit.
+        seconds: Expected time of the pass.
+        plain: Tokens per second without a draft.
+    """
+
+    number: int
+    prefix_length: int
+    head: int
+    drafted: int
+    runs: tuple[tuple[str, str, int, float], ...]
+    first: float
+    costs: tuple[tuple[int, float], ...]
+    is_measured: bool
+    gamma: int
+    expected: float
+    seconds: float
+    plain: float
+
+    @property
+    def tokens_per_second(self) -> float:
+        """What the pass is expected to give."""
+        return self.expected / self.seconds
+
+
+def explain_line(decision: Decision) -> str:
+    """Return a decision as one line for people."""
+    runs = " + ".join(
+        f"{region}/{source} {count} (alpha {alpha:.4g})"
+        for region, source, count, alpha in decision.runs
+    )
+    unit = "s" if decision.is_measured else "x"
+    costs = " ".join(f"{width}:{seconds:.3g}{unit}" for width, seconds in decision.costs)
+    return (
+        f"pass {decision.number}: after {decision.prefix_length} tokens, head {decision.head}, "
+        f"draft {runs or 'none'}; first token {decision.first:.2f}; T {costs}; "
+        f"gamma {decision.gamma}: {decision.expected:.1f} tokens in {decision.seconds:.3g} {unit} "
+        f"= {decision.tokens_per_second:.3g}/{unit}, plain {decision.plain:.3g}/{unit}"
+    )
+
+
+class CostGamma:
+    """Maximise expected tokens per second over the draft at hand.
+
+    One per request. Hand ``acceptance.carried()`` to the policy of the next request.
+
+    Args:
+        cost: T of the target; shared by all requests, corrected by every pass.
+        acceptance: What earlier requests have taught, None for nothing.
+        expected_tokens: A guess of the output's length, None for no guess.
+        longest: Longest draft that is looked at.
+        learns_cost: Passes of this request are passes of its own, so their times say something
+            about T. False in a batch.
+    """
+
+    def __init__(
+        self,
+        cost: PassCost,
+        acceptance: Acceptance | None = None,
+        *,
+        expected_tokens: int | None = None,
+        longest: int = LONGEST_DRAFT,
+        learns_cost: bool = True,
+    ) -> None:
+        self._cost = cost
+        self.acceptance = acceptance or Acceptance()
+        self._expected = expected_tokens
+        self._longest = longest
+        self._learns_cost = learns_cost
+        self._trust = Trust()
+        self._written = 0
+        self._offered: Draft | None = None
+        self._prefix = 0
+        self.decisions: list[Decision] = []
+
+    def limit(self) -> int:
+        """Return the longest draft that is looked at; a copy costs nothing to make."""
+        return self._longest
+
+    def drawn_limit(self, seconds_per_token: float, source: str = "draft_model") -> int:
+        """Return how many tokens a draft model should draft now, at its price per token.
+
+        To be asked before drafting, because a drawn draft may not be cut afterwards.
+        """
+        runs = (("novel", source, min(self._longest, 64)),)
+        alphas = self.acceptance.alphas(runs, self._trust)
+        costs = self._cost.at(np.arange(1, len(alphas) + 2), self._prefix)
+        costs = costs + seconds_per_token * np.arange(len(alphas) + 1)
+        return int(np.argmax(expectations(alphas) / costs))
+
+    def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
+        """Return where to cut a draft; see ``GammaPolicy.choose``."""
+        self._offered, self._prefix = draft, prefix_length
+        runs = runs_of(draft)
+        alphas = self.acceptance.alphas(runs, self._trust)
+        expected = expectations(alphas)
+        costs = self._cost.at(np.arange(head, head + len(alphas) + 1), prefix_length)
+        if draft.probs is not None or not len(draft):
+            gamma = len(draft)
+        else:
+            gamma = best_cut(alphas, costs, self._value(runs, len(draft)))
+        self._explain(runs, alphas, head, gamma, float(expected[gamma]), float(costs[gamma]))
+        return gamma
+
+    def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
+        """Learn from what was written behind the draft, offered or not."""
+        self._written += len(ids)
+        draft, self._offered = self._offered, None
+        if draft is not None and len(draft):
+            agreed = agreement(draft.ids, ids)
+            diverged = agreed < min(len(draft), len(ids))
+            self.acceptance.learn(runs_of(draft), self._trust, agreed, diverged=diverged)
+            self._trust = self._trust.after(agreed, diverged=diverged)
+        # Behind a rejection the head is not computed: such a pass would make T look cheap.
+        if self._learns_cost and record.drafted < record.accepted + _HEAD_CHUNK:
+            self._cost.observe(record.width, self._prefix, record.seconds)
+
+    def _value(self, runs: Sequence[Run], length: int) -> Floats:
+        """Return the time that it takes to write what is left, after 0, 1, 2, … more tokens."""
+        region, source, _ = max(runs, key=lambda run: run[2])
+        steady = self.acceptance.alphas(((region, source, self._longest),), SETTLED)
+        widths = np.arange(1, len(steady) + 2)
+        rate = float(np.max(expectations(steady) / self._cost.at(widths, self._prefix)))
+        left = max((self._expected or 0) - self._written, length + 1)
+        if runs[-1][1] == "closing":
+            left = length
+        elif self._expected is None:
+            left = length + self._longest
+        rest = np.maximum(left - np.arange(length + 2), 0)
+        passes = np.maximum(rest / rate, self._cost.at(np.maximum(rest, 1), self._prefix))
+        return np.where(rest > 0, passes, 0.0)
+
+    def _explain(
+        self,
+        runs: Sequence[Run],
+        alphas: Floats,
+        head: int,
+        gamma: int,
+        expected: float,
+        seconds: float,
+    ) -> None:
+        ends = np.cumsum([count for _, _, count in runs], dtype=int)
+        means = [
+            (region, source, count, float(alphas[end - count : end].mean()))
+            for (region, source, count), end in zip(runs, ends, strict=True)
+            if count
+        ]
+        marks = sorted({1, *(w for w in WIDTHS if w <= head + len(alphas)), head + gamma})
+        self.decisions.append(
+            Decision(
+                number=len(self.decisions) + 1,
+                prefix_length=self._prefix,
+                head=head,
+                drafted=len(alphas),
+                runs=tuple(means),
+                first=float(alphas[0]) if len(alphas) else 0.0,
+                costs=tuple((w, self._cost.seconds(w, self._prefix)) for w in marks),
+                is_measured=self._cost.measured,
+                gamma=gamma,
+                expected=expected,
+                seconds=seconds,
+                plain=1.0 / self._cost.seconds(1, self._prefix),
+            )
+        )
+
+
+def expectations(alphas: Floats) -> Floats:
+    """Return E(0), E(1), …: the tokens that a pass emits with so many draft tokens.
+
+    With one rate for all tokens this is ``reference.expected_tokens``.
+
+    >>> expectations(np.array([0.5, 0.5])).tolist()
+    [1.0, 1.5, 1.75]
+    """
+    return np.concatenate(([1.0], 1.0 + np.cumsum(np.cumprod(alphas))))
+
+
+def best_cut(alphas: Floats, costs: Floats, value: Floats) -> int:
+    """Return the g that minimises the time of the pass and of what is left after it.
+
+    Args:
+        alphas: Chance of each draft token given those before it, ``[n]``.
+        costs: Time of the pass with 0, 1, …, n draft tokens, ``[n + 1]``.
+        value: Time to write what is left after 0, 1, …, n + 1 more tokens, ``[n + 2]``.
+    """
+    reached = np.concatenate(([1.0], np.cumprod(alphas)))
+    # A pass that stops after k accepted tokens has emitted k + 1.
+    parted = np.concatenate(([0.0], np.cumsum((reached[:-1] - reached[1:]) * value[1:-1])))
+    return int(np.argmin(costs + parted + reached * value[1:]))
+
+
+def agreement(draft: Sequence[int], ids: Sequence[int]) -> int:
+    """Return for how many tokens a draft and what was written agree.
+
+    >>> agreement((1, 2, 3), (1, 2, 9, 9)), agreement((1, 2, 3), (1, 2))
+    (2, 2)
+    """
+    count = min(len(draft), len(ids))
+    if tuple(draft[:count]) == tuple(ids[:count]):
+        return count
+    return next(place for place in range(count) if draft[place] != ids[place])

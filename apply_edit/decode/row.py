@@ -24,7 +24,7 @@ from apply_edit.decode.target import Block, Scores, Target
 from apply_edit.decode.tree import Branching, Tree, merge
 from apply_edit.errors import PromptTooLong
 from apply_edit.report import PassRecord, Report
-from proposers import Draft, Proposer, TreeProposer
+from proposers import NOTHING, Draft, Proposer, TreeProposer
 
 FinishReason = Literal["eos", "stop", "length", "cancelled"]
 
@@ -204,13 +204,10 @@ class Row:
         else:
             self.report.prefill_s += record.seconds
         self.report.records.append(record)
-        # Levels of the tree behind a stop say nothing about the drafts.
-        height = self._tree.height
-        judged = min(height, kept) if record.discarded else height
-        self._policy.observe(judged, record.accepted)
+        self._policy.observe(record, self.output[-kept:])
 
     def _propose(self) -> list[Draft]:
-        limit = min(self._policy.gamma(), self._room() - 1)
+        limit = min(self._policy.limit(), self._room() - 1)
         if limit <= 0:
             return []
         branching, proposer = self._request.branching, self._proposer
@@ -220,11 +217,19 @@ class Row:
             drafts = [proposer.propose(self.output, limit)]
         used = len(self._request.prompt_ids) + len(self.output)
         room = self._target.context_limit - used - 1
+        drafts = self._cut([draft.clip(min(limit, room)) for draft in drafts])
         fitting = []
         for draft in drafts:
-            fitting.append(self._known(draft.clip(min(limit, room))))
+            fitting.append(self._known(draft.clip(max(room, 0))))
             room -= len(fitting[-1])
         return fitting
+
+    def _cut(self, drafts: list[Draft]) -> list[Draft]:
+        """Let the policy cut copies. A drawn draft stays whole: a cut could depend on the draw."""
+        cached = self._target.length(self.id)
+        head = max(1, len(self._request.prompt_ids) - cached)
+        gamma = self._policy.choose(drafts[0] if drafts else NOTHING, cached, head)
+        return [draft.clip(gamma) if draft.probs is None else draft for draft in drafts]
 
     def _known(self, draft: Draft) -> Draft:
         """Cut a draft at the first id that the target does not have.

@@ -20,7 +20,7 @@ from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, Notice, ParsedE
 
 _HUNK = re.compile(r"^@@+(?:\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*@@+)?")
 _OLD, _NEW = re.compile(r"^--- +(\S.*)$"), re.compile(r"^\+\+\+ +(\S.*)$")
-_STAMP = re.compile(r"\t.*$|\s+\d{4}-\d\d-\d\d \d\d:\d\d.*$")
+_STAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d.*$")
 _GIT = re.compile(r"^diff --git (.+)$")
 _EXTENDED = re.compile(
     r"^(?:index [0-9a-f]|old mode |new mode |new file mode |deleted file mode |similarity index |"

@@ -3,7 +3,6 @@
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from proposers import Draft
 
 from apply_edit.decode.tree import merge, walk_sampled
 from apply_edit.decode.verify import verify_sampled
@@ -13,6 +12,7 @@ from apply_edit.reference.verify import (
     residual,
     verify,
 )
+from proposers import Draft
 from tests.exactness.profile import exact
 
 VOCAB = 5

@@ -110,6 +110,25 @@ def test_an_ambiguous_edit_is_refused_and_not_guessed():
         Applier(engine=NoEngine()).apply("x = 1\nx = 1\n", '{"old_str": "1", "new_str": "2"}')
 
 
+def test_where_they_differ_auto_takes_the_plain_reading():
+    """In auto a target that goes its own way is overruled by a merge with one reading, and told."""
+    other = MERGED.replace("float(seconds)", "int(seconds)")
+    off = frozenset({"outside_edit", "snippet_missing"})
+    for strategy, wanted in (("auto", MERGED), ("model", other)):
+        config = Config(strategy=strategy, disabled_checks=off)
+        applier = Applier(config, engine=writing_engine(other))
+        result = applier.apply(ORIGINAL, SNIPPET, path="clock.py")
+        assert result.text == wanted
+        assert result.agreement is False
+        assert ("model_disagrees" in [n.code for n in result.warnings]) == (strategy == "auto")
+
+
+def test_agreement_is_in_the_result():
+    """When target and merge write the same text the result says so."""
+    result = Applier(engine=writing_engine(MERGED)).apply(ORIGINAL, SNIPPET, path="clock.py")
+    assert result.agreement is True
+
+
 def test_a_refused_answer_falls_back_to_the_merge():
     """When the target loses code, the deterministic merge is the result and the result says so."""
     result = by_model("import time\n").apply(ORIGINAL, SNIPPET, path="clock.py")

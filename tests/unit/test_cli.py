@@ -278,6 +278,21 @@ def test_a_patch_may_delete_and_move(run, tmp_path):
     assert (tmp_path / "new.txt").read_text() == "z\n"
 
 
+def test_a_patch_may_add_a_file_in_a_new_folder(run, tmp_path):
+    """A patch that adds a file makes the folders that it needs."""
+    patch = "*** Begin Patch\n*** Add File: new/dir/a.txt\n+hello\n*** End Patch\n"
+    code, _, err = run("--root", tmp_path, "--edit", "-", "--in-place", stdin=patch.encode())
+    assert code == 0, err
+    assert (tmp_path / "new/dir/a.txt").read_text() == "hello\n"
+
+
+def test_an_error_is_nothing_but_its_message(run, file):
+    """Off a terminal no progress, no blank line and no colour surrounds an error."""
+    _, _, err = run(file, "--edit", "-", stdin=EDIT.replace("b = 2", "zzz").encode())
+    assert err.startswith("error: ")
+    assert "\x1b" not in err
+
+
 def test_the_checks_are_listed(run):
     """`apply-edit checks` names every check with its severity."""
     code, out, _ = run("checks")

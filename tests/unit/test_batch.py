@@ -1,0 +1,176 @@
+import pytest
+import torch
+
+from apply_edit.decode.batch import Batch
+from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.loop import Decoding
+from apply_edit.decode.row import Request
+from apply_edit.errors import DeviceError, PromptTooLong
+from proposers import Draft, Nothing, create
+from tests.fakes import ByteTokenizer, FakeTarget, scripted_target
+
+BYTES = ByteTokenizer()
+
+
+def files_target(files):
+    """Return a target that writes ``files[first prompt id]``, whatever else it is shown."""
+
+    def next_logits(prefix):
+        text = [*files[prefix[0]], 256]
+        place = len(prefix) - 2
+        row = torch.zeros(BYTES.vocab_size)
+        row[text[place] if 0 <= place < len(text) else 256] = 1.0
+        return row
+
+    return FakeTarget(next_logits, BYTES.vocab_size)
+
+
+FILES = [
+    b"def one():\n    return 1\n",
+    b"x = 2\n",
+    "h\u00e9llo \U0001f600\n".encode(),
+    b"four\n" * 9,
+]
+
+
+def ask(number, **options):
+    """Return the request for one file."""
+    return Request((number, 7), 200, BYTES.eos_ids, **options)
+
+
+def finish(batch, texts):
+    """Run a batch to its end, collecting text per row."""
+    while len(batch):
+        for row, event in batch.step().items():
+            texts[row] = texts.get(row, "") + event.text
+    return texts
+
+
+def test_four_files_at_once_equal_four_single_runs():
+    """Each row drafts from its own file, accepts its own run length and ends by itself."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES)
+    rows = [
+        batch.join(ask(n), create("cursor", file[: len(file) // (n + 1)]), FixedGamma(n + 2))
+        for n, file in enumerate(FILES)
+    ]
+    texts = finish(batch, {})
+    alone = []
+    for n, file in enumerate(FILES):
+        proposer = create("cursor", file[: len(file) // (n + 1)])
+        alone.append(Decoding(target, BYTES, ask(n), proposer, FixedGamma(n + 2)).run())
+    assert [texts[row.id].encode() for row in rows] == [out.text.encode() for out in alone] == FILES
+    assert [row.report.run_lengths for row in rows] == [out.report.run_lengths for out in alone]
+    assert target.rows == {}
+
+
+def test_cancelling_one_row_leaves_the_others_alone():
+    """The cancelled row leaves between passes; nobody else notices."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES)
+    rows = [batch.join(ask(n), Nothing(), FixedGamma(0)) for n in range(3)]
+    batch.step()
+    batch.cancel(rows[1])
+    batch.cancel(rows[1])
+    assert rows[1].finish == "cancelled"
+    assert len(batch) == 2
+    assert rows[1].id not in target.rows
+    finish(batch, {})
+    assert [bytes(row.output[:-1]) for row in (rows[0], rows[2])] == [FILES[0], FILES[2]]
+
+
+def test_a_row_can_join_while_another_is_at_work():
+    """A prompt that is read in chunks shares its passes with rows that are decoding."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES)
+    first = batch.join(ask(3), Nothing(), FixedGamma(0))
+    batch.step()
+    second = batch.join(ask(1, prefill_chunk=1), Nothing(), FixedGamma(0))
+    event = batch.step()[second.id]
+    assert event.record is None
+    assert event.finish is None
+    finish(batch, {})
+    assert bytes(first.output[:-1]) == FILES[3]
+    assert bytes(second.output[:-1]) == FILES[1]
+    assert second.report.prefill_passes == 1
+
+
+def test_drafts_reach_their_own_request():
+    """Rows 0 and 2 draft, row 1 is still reading its prompt: no draft is judged by another row."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES)
+    rows = [
+        batch.join(ask(0), create("cursor", FILES[0]), FixedGamma(64)),
+        batch.join(ask(1, prefill_chunk=1), Nothing(), FixedGamma(0)),
+        batch.join(ask(2), create("cursor", FILES[2]), FixedGamma(64)),
+    ]
+    events = batch.step()
+    assert [len(events[row.id].ids) for row in rows] == [len(FILES[0]) + 1, 0, len(FILES[2]) + 1]
+    assert [event.finish for event in events.values()] == ["eos", None, "eos"]
+
+
+def test_a_step_takes_rows_in_turn_when_it_is_full():
+    """No row waits for ever, and one that does not fit is left out, not cut."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES, max_tokens_per_step=2)
+    rows = [batch.join(ask(n), Nothing(), FixedGamma(0)) for n in range(3)]
+    seen = [set(batch.step()) for _ in range(3)]
+    assert seen == [{rows[0].id}, {rows[1].id}, {rows[2].id}]
+    assert set(batch.step()) == {rows[0].id, rows[1].id}
+
+
+def test_a_row_that_is_left_out_keeps_its_draft():
+    """A draft that waits is not drawn again: choosing among draws would not be a fair draw."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES, max_tokens_per_step=4)
+    calls = []
+
+    class Counting:
+        def propose(self, output, limit):
+            calls.append(tuple(output))
+            return Draft((1, 2))
+
+    batch.join(ask(0), Counting(), FixedGamma(2))
+    batch.join(ask(1), Counting(), FixedGamma(2))
+    for _ in range(4):
+        batch.step()
+    assert len(calls) == len(set(calls)) + 1  # both rows begin with an empty output
+
+
+def test_an_empty_batch_does_nothing():
+    """No row, no pass."""
+    target = files_target(FILES)
+    assert Batch(target, BYTES).step() == {}
+    assert target.num_passes == 0
+
+
+def test_a_prompt_that_does_not_fit_is_refused_when_it_joins():
+    """At the limit there is no room for a token; one below, there is."""
+    target = scripted_target(2, b"ab", BYTES.vocab_size, context_limit=8)
+    batch = Batch(target, BYTES)
+    for length in (8, 9):
+        with pytest.raises(PromptTooLong, match="context is 8"):
+            batch.join(Request((1,) * length, 5), Nothing(), FixedGamma(0))
+    row = batch.join(Request((1,) * 7, 5), Nothing(), FixedGamma(4))
+    finish(batch, {})
+    assert (len(row.output), row.finish) == (1, "length")
+
+
+def test_a_failed_pass_leaves_every_row_as_it_was():
+    """A device that runs out of memory once does not spoil the requests that are decoding."""
+    target = files_target(FILES)
+    batch = Batch(target, BYTES)
+    rows = [batch.join(ask(n), create("cursor", FILES[n]), FixedGamma(3)) for n in range(2)]
+    batch.step()
+    right = target.score
+
+    def fail(blocks):
+        message = "out of memory"
+        raise DeviceError(message)
+
+    target.score = fail
+    with pytest.raises(DeviceError):
+        batch.step()
+    target.score = right
+    finish(batch, {})
+    assert [bytes(row.output[:-1]) for row in rows] == FILES[:2]

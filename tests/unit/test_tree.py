@@ -1,0 +1,129 @@
+import pytest
+
+from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.loop import Decoding
+from apply_edit.decode.row import Request
+from apply_edit.decode.tree import Branching, Tree, depths, merge, walk_picks
+from proposers import Draft, Router
+from tests.fakes import ByteTokenizer, scripted_target
+
+ALWAYS = Branching(acceptance=0.5, second=1.0, token_cost=0.0)
+
+
+def test_drafts_that_begin_alike_share_nodes():
+    """The first draft is nodes 0, 1, …; the second adds only what differs."""
+    tree = merge([Draft((5, 6, 7), "a"), Draft((5, 8), "b")])
+    assert tree.ids == (5, 6, 7, 8)
+    assert tree.parents == (-1, 0, 1, 0)
+    assert tree.sources == ("a", "a", "a", "b")
+    assert [c.token for c in tree.candidates(0)] == [6, 8]
+    assert tree.branch(3) == [5, 8]
+    assert tree.depths == [0, 1, 2, 1]
+    assert tree.height == 3
+    assert not tree.is_linear
+
+
+def test_one_draft_is_a_linear_tree_and_none_an_empty_one():
+    """Linear drafts take the same way and need no mask."""
+    assert merge([Draft((5, 6))]).is_linear
+    assert merge([]) == Tree()
+    assert merge([Draft(), Draft((1,))]).ids == (1,)
+    assert Tree().height == 0
+
+
+def test_a_repeated_draw_is_judged_twice_and_a_repeated_copy_once():
+    """Only draws count: leaving one out would change what the others were drawn from."""
+    row = [0.5, 0.5]
+    drawn = merge([Draft((1,), probs=[row]), Draft((1,), probs=[row])])
+    assert len(drawn) == 1
+    assert len(drawn.candidates(-1)) == 2
+    assert len(merge([Draft((1,)), Draft((1,))]).candidates(-1)) == 1
+
+
+def test_sources_within_a_draft_are_kept():
+    """A draft from several places names the place of every token."""
+    tree = merge([Draft((1, 2, 3), "x", (("x", 2), ("y", 1)))])
+    assert tree.sources == ("x", "x", "y")
+
+
+def test_depths_are_counted_from_the_root():
+    """A token that follows the root has depth 0."""
+    assert depths([-1, 0, 1, 0, -1]) == [0, 1, 2, 1, 0]
+
+
+def test_the_walk_takes_the_branch_that_the_picks_follow():
+    """The second branch is taken where the first is wrong, and the extra token is the next pick."""
+    tree = merge([Draft((1, 2, 3)), Draft((1, 4, 5))])
+    picks = {-1: 1, 0: 4, 3: 5, 4: 9}
+    assert walk_picks(tree, picks.__getitem__) == ([0, 3, 4], 9)
+
+
+@pytest.mark.parametrize(
+    ("acceptance", "second", "cost", "shared", "pays"),
+    [
+        # a = 0.8, n = m = 4: E = 3.36; parting at once gains 0.2 * 0.5 * 2.95 = 0.295 of it.
+        (0.8, 0.5, 0.01, 0, True),  # 8.8 % more tokens for 3.8 % more time
+        (0.8, 0.5, 0.05, 0, False),  # 8.8 % more tokens for 16.7 % more time
+        (0.8, 0.0, 0.001, 0, False),  # a second draft that is never right
+        (1.0, 1.0, 0.001, 0, False),  # a first draft that is always right
+        (0.8, 0.5, 0.01, 4, False),  # nothing of its own
+        (0.8, 0.5, 0.05, 3, False),
+    ],
+)
+def test_the_rule_weighs_tokens_against_time(acceptance, second, cost, shared, pays):
+    """A further draft pays where it gains relatively more tokens than it costs time."""
+    assert Branching(acceptance, second, cost).pays(4, 4, shared) is pays
+
+
+def test_at_most_so_many_branches():
+    """The first draft always stays; others up to the limit."""
+    drafts = [Draft((n, n)) for n in range(5)]
+    assert len(ALWAYS.choose(drafts, 2)) == 2
+    assert Branching(0.8, 0.5, 10.0).choose(drafts, 2) == drafts[:1]
+    assert ALWAYS.choose([], 2) == []
+
+
+def test_a_drawn_draft_is_chosen_blindly():
+    """Two draws are used or left out together with any other two of the same length."""
+    row = [0.5, 0.5]
+    same = [Draft((1, 1), probs=[row, row])] * 2
+    other = [same[0], Draft((0, 1), probs=[row, row])]
+    assert len(ALWAYS.choose(same, 2)) == len(ALWAYS.choose(other, 2)) == 2
+    assert len(ALWAYS.choose([Draft((1, 1)), Draft((1, 1))], 2)) == 1
+
+
+def decode(branching):
+    """Decode a text where the router trusts the snippet and the original is right."""
+    text = b"abcdefghijk"
+    target = scripted_target(2, [*text, 256], 258)
+    router = Router(text, b"abcdXYZW")
+    request = Request((1, 2), 50, frozenset({256}), branching=branching)
+    return Decoding(target, ByteTokenizer(), request, router, FixedGamma(3)).run(), target
+
+
+def test_trees_are_off_unless_asked_for():
+    """Without a cost model the loop uses one draft."""
+    output, _ = decode(None)
+    assert all(record.drafted <= 3 for record in output.report.records)
+
+
+def test_a_tree_saves_passes_and_counts_add_up():
+    """The branch that is right is taken, and reports name where its tokens came from."""
+    plain, _ = decode(None)
+    tree, target = decode(ALWAYS)
+    assert tree.text == plain.text == "abcdefghijk"
+    assert tree.report.passes < plain.report.passes
+    widest = max(tree.report.records, key=lambda record: record.drafted)
+    assert widest.drafted == sum(count for _, count, _ in widest.sources) == 6
+    assert widest.sources == (("snippet", 3, 0), ("original", 3, 3))
+    assert widest.drafted == widest.accepted + widest.rejected + widest.discarded
+    assert target.rows == {}
+
+
+def test_the_router_offers_its_other_references():
+    """The first of the drafts is what it would propose alone."""
+    router = Router(b"abcdefgh", b"abcdXYZWe")
+    output = b"abcd"
+    drafts = router.propose_tree(output, 4)
+    assert [bytes(draft.ids) for draft in drafts] == [b"XYZW", b"efgh"]
+    assert Router(b"abcdefgh", b"abcdXYZWe").propose(output, 4) == drafts[0]
