@@ -254,7 +254,7 @@ def _show(case, answer, verdict):
     if answer.text is None or case.get("expected") is None:
         return
     have, want = _bodies(answer.text), _bodies(case["expected"])
-    from apply_edit.match import changes
+    from apply_edit.match.ladder import changes
 
     for i1, i2, j1, j2 in changes(want, have)[:8]:
         for line in want[i1:i2]:

@@ -13,7 +13,7 @@ from apply_edit.errors import (
     MergeUndetermined,
     OverlappingHunks,
 )
-from apply_edit.splice import Indents, merge_line
+from apply_edit.direct.splice import Indents, merge_line
 from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, ParsedEdit
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from apply_edit.assign import assign
+from apply_edit.match.assign import assign
 from apply_edit.errors import AmbiguousAnchor, AnchorNotFound
-from apply_edit.locate import ALREADY, anchor_rows, locate
-from apply_edit.match import FileLines, changes, fold, ladder, likely_starts, run_places
-from apply_edit.near import nearest
+from apply_edit.match.locate import ALREADY, anchor_rows, locate
+from apply_edit.match.ladder import FileLines, changes, fold, ladder, likely_starts, run_places
+from apply_edit.match.near import nearest
 from apply_edit.types import FileEdit, Hunk
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from apply_edit.errors import AmbiguousAnchor, AnchorNotFound
-from apply_edit.match import FileLines, Found, Place
+from apply_edit.match.ladder import FileLines, Found, Place
 from apply_edit.types import FileEdit
 
 _MAX_LISTED = 20

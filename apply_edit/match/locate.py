@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apply_edit.match import (
+from apply_edit.match.ladder import (
     NORMS,
     STRICT_STEPS,
     FileLines,

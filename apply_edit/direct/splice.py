@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from apply_edit.match import PUNCTUATION, Change, FileLines, Found, Place, changes
+from apply_edit.match.ladder import PUNCTUATION, Change, FileLines, Found, Place, changes
 from apply_edit.text import line_end, strip_end
 
 _SPACE = re.compile(r"\s*")

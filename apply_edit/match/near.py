@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 from apply_edit.errors import AnchorNotFound
-from apply_edit.locate import anchor_rows, bodies
-from apply_edit.match import (
+from apply_edit.match.locate import anchor_rows, bodies
+from apply_edit.match.ladder import (
     MAX_COMPARED,
     NORMS,
     FileLines,
