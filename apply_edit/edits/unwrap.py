@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from apply_edit.markers import is_marker
 from apply_edit.text import split_lines, strip_end
 
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
@@ -112,6 +113,9 @@ def outer_code(text: str, original: str | None = None) -> tuple[str, str | None]
     if only_fence_before and last is not None and not "".join(lines[last + 1 :]).strip():
         return "".join(lines[opening + 1 : last]), first["info"].strip()
     block = fences(text)[0]
+    around = [*lines[:opening], *split_lines(text.partition(block.code)[2])[1:]]
+    if _is_content(around, original):
+        return text, None
     return block.code, block.info
 
 
@@ -127,6 +131,15 @@ def _closes(line: str, fence: str) -> bool:
         and match["fence"][0] == fence[0]
         and len(match["fence"]) >= len(fence)
     )
+
+
+def _is_content(around: list[str], original: str | None) -> bool:
+    """Say whether the lines around a fence belong to the edit: markers, or lines of the file.
+
+    Prose around an answer is neither; a Markdown file's own text around its fences is.
+    """
+    known = {line.strip() for line in split_lines(original or "")} - {""}
+    return any(is_marker(strip_end(line)) or line.strip() in known for line in around)
 
 
 def _own_fence(lines: list[str], original: str | None) -> bool:
