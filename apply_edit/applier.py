@@ -222,6 +222,7 @@ class Applier:
             patch=patch,
             instruction=parsed.instruction,
             prediction=None if prediction is None else prediction.text,
+            prediction_spans=() if prediction is None else prediction.spans,
         )
         jobs = [whole] if windows is None else [_window_job(w, parsed) for w in windows]
         report = Report(windows=0 if windows is None else len(windows))

@@ -6,8 +6,10 @@ Knows nothing of guards, formats on disk or argv. Built once per model and used 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +18,7 @@ from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
 from apply_edit.markers import is_marker
 from apply_edit.prompt import Prompt, Section, parse, render
 from apply_edit.text import split_lines, strip_end, with_newlines
-from proposers import Proposer
+from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
     from apply_edit.decode.loop import Output
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from apply_edit.decode.target import Target
     from apply_edit.decode.tokens import TextTokenizer
 
-# Between the pieces of a snippet; see ``proposers.cursor``.
-_WALL = -1
 _PLACEHOLDER = "\u0001CONTENT\u0001"
 
 
@@ -63,6 +63,8 @@ class Rewrite:
         patch: A structured edit in its own notation, or None.
         instruction: A sentence, or None.
         prediction: A guess of the result, used as a draft source only, or None.
+        prediction_spans: ``(start, end)`` half-open 0-based line spans of the prediction that come
+            from the edit and not from the original; empty where unknown.
     """
 
     original: str
@@ -70,23 +72,7 @@ class Rewrite:
     patch: str | None = None
     instruction: str | None = None
     prediction: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class References:
-    """Token ids of the texts that drafts are copied from.
-
-    Args:
-        original: The file as the prompt shows it.
-        snippet: The snippet's own lines, a wall between the pieces that markers separate.
-        prediction: The guess of the result, or None.
-        closing: What ends the answer.
-    """
-
-    original: tuple[int, ...]
-    snippet: tuple[int, ...]
-    prediction: tuple[int, ...] | None
-    closing: tuple[int, ...]
+    prediction_spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +180,8 @@ class Engine:
         Raises:
             ConfigError: There is no proposer by that name.
         """
-        texts = self.references(job, stop)
         try:
-            return proposers.create(
-                name, texts.original, texts.snippet, texts.prediction, texts.closing
-            )
+            return proposers.create(name, self.references(job, stop))
         except ValueError as error:
             raise ConfigError(str(error), option="proposer") from None
 
@@ -207,11 +190,24 @@ class Engine:
         data = self.tokenizer.encode_data
         snippet: list[int] = []
         for piece in snippet_pieces(job.snippet or ""):
-            snippet += [*data(piece), _WALL]
-        prediction = None if job.prediction is None else tuple(data(_shown(job.prediction)))
-        closing = self.tokenizer.encode_control(stop)
-        original = data(_shown(job.original))
-        return References(tuple(original), tuple(snippet), prediction, tuple(closing))
+            snippet += [*data(piece), WALL]
+        prediction: tuple[int, ...] | None = None
+        edits: list[tuple[int, int]] = []
+        # Where tokens are no runs of bytes there is no telling which of them are whose.
+        view = self.tokenizer if self.tokenizer.is_byte_level else None
+        if job.prediction is not None:
+            shown = _shown(job.prediction)
+            prediction = tuple(data(shown))
+            if view is not None:
+                edits = token_spans(map(view.token_bytes, prediction), shown, job.prediction_spans)
+        return References(
+            tuple(data(_shown(job.original))),
+            tuple(snippet),
+            prediction,
+            tuple(edits),
+            tuple(self.tokenizer.encode_control(stop)),
+            view,
+        )
 
     def _section(self, section: Section) -> list[int]:
         if section.data:
@@ -245,6 +241,33 @@ class Engine:
                 "the file, or use a model with a longer context"
             )
             raise PromptTooLong(message, limit=limit, actual=num_prompt + num_expected)
+
+
+def token_spans(
+    pieces: Iterable[bytes], text: str, spans: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    r"""Return the token spans that line spans of a text amount to.
+
+    A token belongs to the line that its first byte is in.
+
+    Args:
+        pieces: The bytes of each token; joined they are the text.
+        text: The text, LF line ends.
+        spans: Ascending half-open 0-based line spans.
+
+    >>> token_spans([b"a", b"\n", b"b\n", b"c\n"], "a\nb\nc\n", [(1, 2)])
+    [(2, 3)]
+    """
+    lines = [0, *accumulate(len(line.encode()) for line in split_lines(text))]
+    starts = list(accumulate(map(len, pieces), initial=0))[:-1]
+    last = len(lines) - 1
+    found = []
+    for first, behind in spans:
+        start = bisect_left(starts, lines[min(first, last)])
+        end = bisect_left(starts, lines[min(behind, last)])
+        if start < end:
+            found.append((start, end))
+    return found
 
 
 def snippet_pieces(snippet: str) -> list[str]:

@@ -9,7 +9,9 @@ that draft tokens behind a stop are ``discarded``, so that
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 
@@ -23,7 +25,7 @@ class PassRecord:
         accepted: Length of the accepted run, ``0..drafted``.
         emitted: Tokens that became output.
         discarded: Draft tokens behind a stop.
-        sources: ``(source, drafted, accepted)`` runs of the draft, in order.
+        runs: ``(region, source, drafted, accepted)`` runs of the draft, in order.
         seconds: Wall time of the pass.
     """
 
@@ -32,8 +34,28 @@ class PassRecord:
     accepted: int
     emitted: int
     discarded: int = 0
-    sources: tuple[tuple[str, int, int], ...] = ()
+    runs: tuple[tuple[str, str, int, int], ...] = ()
     seconds: float = 0.0
+
+    @property
+    def sources(self) -> tuple[tuple[str, int, int], ...]:
+        """``(source, drafted, accepted)`` runs of the draft, in order."""
+        grouped = groupby(self.runs, key=lambda run: run[1])
+        return tuple((name, *_sums(run[2:] for run in runs)) for name, runs in grouped)
+
+    @property
+    def output_runs(self) -> list[tuple[str, str, int]]:
+        """``(region, source, count)`` runs of the tokens that the pass emitted.
+
+        The extra token is the target's own: ``corrected`` and novel where it took the place of a
+        draft token, else a ``bonus`` in the region of the token before.
+        """
+        found = [(region, source, taken) for region, source, _, taken in self.runs if taken]
+        if self.emitted > self.accepted:
+            full = self.accepted == self.drafted > 0
+            region = found[-1][0] if full and found else "novel"
+            found.append((region, "bonus" if full else "corrected", self.emitted - self.accepted))
+        return found
 
     @property
     def rejected(self) -> int:
@@ -114,11 +136,13 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as one JSON-serialisable object."""
         by_source: dict[str, dict[str, int]] = {}
+        by_region: dict[str, dict[str, int]] = {}
         for record in self.records:
-            for source, drafted, accepted in record.sources:
-                entry = by_source.setdefault(source, {"drafted": 0, "accepted": 0})
-                entry["drafted"] += drafted
-                entry["accepted"] += accepted
+            for region, source, drafted, accepted in record.runs:
+                for table, name in ((by_source, source), (by_region, region or "unknown")):
+                    entry = table.setdefault(name, {"drafted": 0, "accepted": 0})
+                    entry["drafted"] += drafted
+                    entry["accepted"] += accepted
         histogram = Counter(self.run_lengths)
         return {
             "passes": self.passes,
@@ -133,6 +157,8 @@ class Report:
             "run_lengths": self.run_lengths,
             "run_length_histogram": {str(k): histogram[k] for k in sorted(histogram)},
             "by_source": by_source,
+            "by_region": by_region,
+            "output": [list(run) for record in self.records for run in record.output_runs],
             "seconds": {
                 "load": round(self.load_s, 3),
                 "prefill": round(self.prefill_s, 3),
@@ -140,3 +166,8 @@ class Report:
                 "proposer": round(self.proposer_s, 4),
             },
         }
+
+
+def _sums(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    drafted, accepted = zip(*pairs, strict=True)
+    return sum(drafted), sum(accepted)

@@ -63,10 +63,13 @@ class Hunk:
         new: Text to put there; ``""`` for a pure deletion.
         anchors: Lines (in order) after which the place must be searched, as V4A ``@@`` lines or the
             section heading of a diff give them.
+        heading: What a diff writes behind the numbers of ``@@``: a line above the place, as far as
+            the tool that wrote it could tell. A hint that only chooses among equal places.
         start_line: 1-based line that the edit claims for ``old``; a hint, never trusted alone.
         whole_lines: True where ``old`` and ``new`` are sequences of whole lines, False where they
             are pieces of text (``str_replace``).
         replace_all: Every occurrence is meant.
+        occurrences: How many occurrences the edit expects; None where it does not say.
         at_end: ``old`` must end at the end of the file.
         edit_line: 1-based line of the edit where the hunk begins, for messages.
         insert_after: For a pure insertion that names its place by number: how many lines of the
@@ -83,11 +86,13 @@ class Hunk:
     start_line: int | None = None
     whole_lines: bool = True
     replace_all: bool = False
+    occurrences: int | None = None
     at_end: bool = False
     edit_line: int | None = None
     insert_after: int | None = None
     readings: tuple[tuple[str, str], ...] = ()
     kinds: str = ""
+    heading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,427 @@
-"""How many tokens each proposer gets through per target pass, on real edit cases.
+"""How many tokens each set of proposers gets through per target pass, on real edits.
 
     python -m benchmarks.drafting FILES... [--target replay|NAME] [--draft NAME] [--gamma-max N]
-        [--formats lazy] [--sets a,b] [--limit N] [--json OUT] [--recovery]
+        [--formats lazy] [--sets none,router] [--limit N] [--json OUT] [--recovery]
 
 The *replay* target writes the expected text as the real tokenizer splits it, so that figures do not
-depend on a model's mistakes; with a model's NAME the real target writes.
+depend on a model's mistakes; with the NAME of a model the real target writes. ``--recovery`` prints
+instead how soon a cursor copies again after an edit, by kind of edit.
+
+The sets, each with the texts that it may copy from:
+
+    none             plain decoding
+    lookup10/64      prompt lookup as in transformers: leftmost match of at most 2 tokens in prompt
+                     and output, 10 or 64 tokens
+    cursor           the original, through one cursor
+    copy             the original, with everything that the router knows (an instruction's case)
+    cursor+snippet   original and snippet
+    prediction       those and the deterministic merge, where it has one
+    echo             those, renames applied
+    draft            original and snippet, and a draft model in novel text (needs --draft)
+    router           what apply-edit uses
 """
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import proposers
+from apply_edit import edits
+from apply_edit.engine import Engine, Rewrite
+from apply_edit.errors import ApplyEditError, MergeUndetermined
+from apply_edit.merge import merge_lazy
+from apply_edit.models import locate
+from apply_edit.prompt import render
+from apply_edit.syntax import language_of
+from apply_edit.text import with_newlines
+from apply_edit.types import EditFormat
+from proposers import Draft, Nothing, References, Router
+
+TOKENIZER = "qwen2.5-coder-1.5b-instruct"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A case, ready to be drafted for."""
+
+    name: str
+    job: Rewrite
+    prompt_ids: tuple[int, ...]
+    references: References
+    expected_ids: tuple[int, ...]
+    expected: str
+    stop: str
+    predicted: bool | None  # whether the prediction is the expected text; None: there is none
+
+
+class Leftmost:
+    """Prompt lookup as in transformers: the leftmost match, of 2 tokens or of 1.
+
+    Args:
+        prompt: Prompt ids; matches are looked for in them and in the output.
+        length: Length of every draft.
+    """
+
+    def __init__(self, prompt, length):
+        self.text = []
+        self.length = length
+        self.first = {}
+        self.seen = 0
+        self._add(prompt)
+
+    def propose(self, output, limit):
+        self._add(output[self.seen :])
+        self.seen = len(output)
+        for size in (2, 1):
+            place = self.first.get(tuple(self.text[-size:]))
+            if place is not None and place < len(self.text):
+                ids = tuple(self.text[place : place + min(self.length, limit)])
+                return Draft(ids, "lookup", (), (("novel", len(ids)),))
+        return proposers.NOTHING
+
+    def _add(self, ids):
+        for token in ids:
+            self.text.append(token)
+            end = len(self.text)
+            for size in (1, 2):
+                if end >= size:
+                    self.first.setdefault(tuple(self.text[end - size :]), end)
+
+
+def _copied(task):
+    return replace(task.references, snippet=(), prediction=None, prediction_edits=())
+
+
+def _unpredicted(task):
+    return replace(task.references, prediction=None, prediction_edits=())
+
+
+SETS = {
+    "none": lambda task: Nothing(),
+    "lookup10": lambda task: Leftmost(task.prompt_ids, 10),
+    "lookup64": lambda task: Leftmost(task.prompt_ids, 64),
+    "cursor": lambda task: proposers.create("cursor", _copied(task)),
+    "copy": lambda task: Router(_copied(task)),
+    "cursor+snippet": lambda task: Router(_unpredicted(task), echo=False),
+    "prediction": lambda task: Router(task.references, echo=False),
+    "echo": lambda task: Router(task.references),
+    "router": lambda task: proposers.create("router", task.references),
+}
+
+
+@dataclass
+class Tally:
+    """Counts of one set over all cases."""
+
+    per_case: list[dict] = field(default_factory=list)
+    regions: dict = field(default_factory=lambda: collections.defaultdict(lambda: [0, 0]))
+    proposer_s: list[float] = field(default_factory=list)
+
+    def add(self, name, tokens, records, build_s):
+        """Add a case: ``records`` are (runs of region and counts, seconds of the proposer)."""
+        self.per_case.append(
+            {"id": name, "tokens": tokens, "passes": len(records), "build_ms": 1e3 * build_s}
+        )
+        for runs, seconds in records:
+            self.proposer_s.append(seconds)
+            for region, drafted, accepted in runs:
+                self.regions[region or "unknown"][0] += drafted
+                self.regions[region or "unknown"][1] += accepted
+
+    def summary(self):
+        tokens = sum(row["tokens"] for row in self.per_case)
+        passes = sum(row["passes"] for row in self.per_case)
+        ratios = [row["tokens"] / row["passes"] for row in self.per_case]
+        return {
+            "tokens_per_pass": round(tokens / passes, 2),
+            "median_tokens_per_pass": round(statistics.median(ratios), 2),
+            "tokens": tokens,
+            "passes": passes,
+            "median_passes": statistics.median(row["passes"] for row in self.per_case),
+            "acceptance": {
+                region: {"drafted": n, "accepted": k, "rate": round(k / n, 4)}
+                for region, (n, k) in sorted(self.regions.items())
+                if n
+            },
+            "proposer_ms_per_pass": {
+                "mean": round(1e3 * statistics.fmean(self.proposer_s), 4),
+                "p95": round(1e3 * _quantile(self.proposer_s, 0.95), 4),
+                "max": round(1e3 * max(self.proposer_s), 4),
+            },
+            "build_ms": round(statistics.median(row["build_ms"] for row in self.per_case), 3),
+        }
+
+
+def _quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def tasks(options, engine):
+    """Yield the cases of the files that can be drafted for."""
+    formats = set(options.formats.split(","))
+    count = 0
+    for name in options.files:
+        with Path(name).open(encoding="utf-8") as lines:
+            for line in lines:
+                case = json.loads(line)
+                if case["format"] not in formats or not isinstance(case.get("expected"), str):
+                    continue
+                if not isinstance(case.get("original"), str) or case.get("files"):
+                    continue
+                task = _task(case, engine)
+                if task is None:
+                    continue
+                yield task
+                count += 1
+                if options.limit and count >= options.limit:
+                    return
+
+
+def _task(case, engine):
+    original, path = case["original"], case.get("path") or case.get("file")
+    edit = case["edit"] if isinstance(case["edit"], str) else json.dumps(case["edit"])
+    try:
+        parsed = edits.parse(edit, EditFormat(case["format"]), original=original, path=path)
+    except ApplyEditError:
+        return None
+    prediction = None
+    if parsed.snippet is not None:
+        try:
+            language = language_of(path, original)
+            prediction = merge_lazy(original, parsed.snippet, language=language)
+        except MergeUndetermined:
+            prediction = None
+    structured = parsed.snippet is None and parsed.instruction is None
+    job = Rewrite(
+        original,
+        snippet=parsed.snippet,
+        patch=edit if structured else None,
+        instruction=parsed.instruction,
+        prediction=None if prediction is None else prediction.text,
+        prediction_spans=() if prediction is None else prediction.spans,
+    )
+    prompt = render(original, snippet=job.snippet, patch=job.patch, instruction=job.instruction)
+    expected = shown(case["expected"])
+    return Task(
+        case["id"],
+        job,
+        tuple(engine.encode(prompt)),
+        engine.references(job, prompt.stop),
+        tuple(engine.tokenizer.encode_data(expected)),
+        expected,
+        prompt.stop,
+        None if prediction is None else shown(prediction.text) == expected,
+    )
+
+
+def shown(text):
+    """Return a text as the target writes it: LF, with a final newline."""
+    lf = with_newlines(text, "\n")
+    return lf if lf.endswith("\n") else lf + "\n"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of a replay: the output before it, its draft, and how much of it was right."""
+
+    start: int
+    draft: Draft
+    accepted: int
+    seconds: float
+
+    def runs(self):
+        """Return (region, drafted, accepted) runs."""
+        found, left = [], self.accepted
+        for region, count in self.draft.regions or (
+            (("", len(self.draft)),) if self.draft.ids else ()
+        ):
+            found.append((region, count, min(count, left)))
+            left -= found[-1][2]
+        return found
+
+
+def replay(proposer, target, gamma):
+    """Let a target that writes ``target`` verify a proposer's drafts; return the passes."""
+    output, passes = [], []
+    while len(output) < len(target):
+        # Time of the processor: others that use the machine do not count.
+        started = time.thread_time()
+        draft = proposer.propose(output, min(gamma, len(target) - len(output) - 1)).clip(gamma)
+        seconds = time.thread_time() - started
+        wanted = target[len(output) : len(output) + len(draft)]
+        accepted = len(draft)
+        if wanted != draft.ids:
+            pairs = zip(wanted, draft.ids, strict=True)
+            accepted = next(i for i, (ours, theirs) in enumerate(pairs) if ours != theirs)
+        passes.append(Pass(len(output), draft, accepted, seconds))
+        output += target[len(output) : len(output) + accepted + 1]
+    return passes
+
+
+def run_replay(options, engine, names):
+    """Replay all cases with every set."""
+    tallies = {name: Tally() for name in names}
+    for task in tasks(options, engine):
+        target = (*task.expected_ids, *task.references.closing)
+        for name in names:
+            started = time.thread_time()
+            proposer = SETS[name](task)
+            build_s = time.thread_time() - started
+            passes = replay(proposer, target, options.gamma_max)
+            records = [(one.runs(), one.seconds) for one in passes]
+            tallies[name].add(task.name, len(target), records, build_s)
+            tallies[name].per_case[-1]["predicted"] = task.predicted
+    return tallies
+
+
+def run_real(options, engine, names, draft_engine):
+    """Decode all cases with the real target and every set."""
+    from apply_edit.decode.gamma import FixedGamma
+    from apply_edit.decode.loop import Decoding
+    from apply_edit.decode.row import Request
+
+    tallies = {name: Tally() for name in names}
+    for task in tasks(options, engine):
+        limit = len(task.expected_ids) * 5 // 4 + 64
+        request = Request(
+            task.prompt_ids, limit, eos_ids=engine.tokenizer.eos_ids, stop=(task.stop,)
+        )
+        for name in names:
+            started = time.perf_counter()
+            small = None
+            if name == "draft":
+                small, proposer = _with_draft_model(task, draft_engine, engine)
+            else:
+                proposer = SETS[name](task)
+            build_s = time.perf_counter() - started
+            policy = FixedGamma(options.gamma_max)
+            output = Decoding(engine.target, engine.tokenizer, request, proposer, policy).run()
+            if small is not None:
+                small.close()
+            share = output.report.proposer_s / max(1, output.report.passes)
+            records = [
+                ([(region, n, k) for region, _, n, k in record.runs], share)
+                for record in output.report.records
+            ]
+            tallies[name].add(task.name, output.report.emitted, records, build_s)
+            row = tallies[name].per_case[-1]
+            row.update(exact=output.text == task.expected, seconds=output.report.decode_s)
+            print(json.dumps({"set": name, **row}), flush=True)
+    return tallies
+
+
+def _with_draft_model(task, draft_engine, engine):
+    from apply_edit.decode.sampling import Sampling
+    from apply_edit.decode.small_model import TargetSmallModel
+
+    small = TargetSmallModel(
+        draft_engine.target, Sampling(), len(task.prompt_ids), engine.target.vocab_size
+    )
+    model = proposers.DraftModel(small, task.prompt_ids, floor=0.4)
+    return small, Router(_unpredicted(task), _Short(model))
+
+
+class _Short:
+    """Drafts of a draft model, which are long enough at a few tokens."""
+
+    def __init__(self, inner, longest=6):
+        self.inner = inner
+        self.longest = longest
+
+    def propose(self, output, limit):
+        draft = self.inner.propose(output, min(limit, self.longest))
+        return replace(draft, regions=(("novel", len(draft)),) if draft.ids else ())
+
+
+def show(tallies):
+    """Print a table."""
+    print(
+        f"{'set':<15} {'tok/pass':>9} {'median':>8} {'passes':>7} {'per case':>8} "
+        f"{'unchanged':>9} {'edit':>7} {'novel':>7} {'ms/pass':>8} {'max ms':>7}"
+    )
+    for name, tally in tallies.items():
+        row = tally.summary()
+        rates = [
+            row["acceptance"].get(region, {}).get("rate")
+            for region in ("unchanged", "edit", "novel")
+        ]
+        cells = ["-" if rate is None else f"{rate:.3f}" for rate in rates]
+        cost = row["proposer_ms_per_pass"]
+        print(
+            f"{name:<15} {row['tokens_per_pass']:>9.2f} {row['median_tokens_per_pass']:>8.1f} "
+            f"{row['passes']:>7} {row['median_passes']:>8.0f} {cells[0]:>9} {cells[1]:>7} "
+            f"{cells[2]:>7} {cost['mean']:>8.3f} {cost['max']:>7.2f}"
+        )
+
+
+def main(argv=None):
+    options = _options(argv)
+    names = options.sets.split(",") if options.sets else list(SETS)
+    tokenizer_only = options.target == "replay"
+    if tokenizer_only:
+        from apply_edit.decode.tokens import TextTokenizer
+
+        folder = locate(TOKENIZER, offline=True).path
+        engine = Engine(None, TextTokenizer.load(folder))
+    else:
+        engine = Engine.load(locate(options.target).path)
+    if options.recovery:
+        from benchmarks.recovery import table
+
+        rows = table(tasks(options, engine), engine.tokenizer, options.gamma_max)
+        result = {"recovery": rows}
+    else:
+        if tokenizer_only:
+            tallies = run_replay(options, engine, [name for name in names if name != "draft"])
+            print(
+                "draft: not applicable to the replay target (a draft model guesses what a model "
+                "writes); name a --target and a --draft"
+            )
+        else:
+            draft = Engine.load(locate(options.draft).path) if options.draft else None
+            if draft is not None and not options.sets:
+                names.append("draft")
+            tallies = run_real(options, engine, names, draft)
+        show(tallies)
+        result = {
+            "target": options.target,
+            "gamma_max": options.gamma_max,
+            "cases": len(next(iter(tallies.values())).per_case),
+            "pooled": {name: tally.summary() for name, tally in tallies.items()},
+            "cases_by_set": {name: tally.per_case for name, tally in tallies.items()},
+        }
+        if tokenizer_only:
+            result["pooled"]["draft"] = None
+    if options.json:
+        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _options(argv):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.drafting",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", help="case files")
+    parser.add_argument("--target", default="replay", help="replay, or the name of a model")
+    parser.add_argument("--draft", help="name of the draft model, with a real target")
+    parser.add_argument("--gamma-max", type=int, default=256)
+    parser.add_argument("--formats", default="lazy", help="comma list of formats")
+    parser.add_argument("--sets", help="comma list of sets (default: all)")
+    parser.add_argument("--limit", type=int, default=0, help="run this many cases at most")
+    parser.add_argument("--json", metavar="OUT", help="write figures to this file")
+    parser.add_argument("--recovery", action="store_true", help="how soon copying resumes")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.record [--only NAME …]`` writes ``recording.json`` beside each fixture: the
 token ids of every reference text and of the target's output. ``tests/regression`` replays them
-without weights and compares accepted run lengths; ``pytest --bless`` rewrites those.
+without weights and compares accepted run lengths; ``pytest --bless`` rewrites those. With
+``--references`` no target runs: only the reference texts are encoded anew.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 
 from apply_edit import edits
 from apply_edit.config import DEFAULT_TARGET
+from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import DecodeSettings, Engine, Rewrite
 from apply_edit.errors import MergeUndetermined
 from apply_edit.merge import merge_lazy
@@ -21,7 +24,7 @@ from apply_edit.prompt import render
 from apply_edit.syntax import language_of
 from apply_edit.text import SourceText, with_newlines
 from tests.fixture_cases import FixtureCase, load_all
-from tests.regression.recordings import FILE, Recording, save
+from tests.regression.recordings import FILE, Recording, load, save
 
 # Any gamma gives the same output; a wrong draft is paid in full, so not too wide a one.
 GAMMA_WHILE_RECORDING = 96
@@ -35,14 +38,15 @@ def job_of(case: FixtureCase) -> Rewrite:
     if parsed.snippet is not None:
         try:
             language = language_of(case.path, original)
-            prediction = merge_lazy(original, parsed.snippet, language=language).text
+            prediction = merge_lazy(original, parsed.snippet, language=language)
         except MergeUndetermined:
             prediction = None
     return Rewrite(
         original,
         snippet=parsed.snippet,
         instruction=parsed.instruction,
-        prediction=prediction,
+        prediction=None if prediction is None else prediction.text,
+        prediction_spans=() if prediction is None else prediction.spans,
     )
 
 
@@ -51,20 +55,30 @@ def record(engine: Engine, target: str, case: FixtureCase) -> tuple[Recording, b
     job = job_of(case)
     text, output = engine.rewrite(job, DecodeSettings(gamma=GAMMA_WHILE_RECORDING))
     expected = with_newlines(SourceText.from_bytes(case.expected).text, "\n")
-    stop = render(
-        job.original, snippet=job.snippet, patch=None, instruction=job.instruction
-    ).stop
-    references = engine.references(job, stop)
     recording = Recording(
-        target=target,
-        exact=text == expected,
-        original_ids=references.original,
-        snippet_ids=references.snippet,
-        prediction_ids=references.prediction,
-        closing_ids=references.closing,
-        output_ids=output.ids,
+        target, text == expected, output_ids=output.ids, **references(engine, job)
     )
     return recording, recording.exact
+
+
+def references(engine: Engine, job: Rewrite) -> dict:
+    """Encode what drafts are copied from; return it as fields of a recording."""
+    prompt = render(job.original, snippet=job.snippet, patch=None, instruction=job.instruction)
+    texts = engine.references(job, prompt.stop)
+    return {
+        "original_ids": texts.original,
+        "snippet_ids": texts.snippet,
+        "prediction_ids": texts.prediction,
+        "prediction_edits": texts.prediction_edits,
+        "closing_ids": texts.closing,
+    }
+
+
+def encode_anew(engine: Engine) -> None:
+    """Bring the reference texts of all recordings up to date."""
+    for case in load_all("lazy", "instruction"):
+        if (case.folder / FILE).exists():
+            save(case.folder, replace(load(case.folder), **references(engine, job_of(case))))
 
 
 def main() -> int:
@@ -73,7 +87,11 @@ def main() -> int:
     options.add_argument("--only", nargs="*", default=[])
     options.add_argument("--missing", action="store_true", help="only those without a recording")
     options.add_argument("--target", default=DEFAULT_TARGET)
+    options.add_argument("--references", action="store_true", help="only the reference texts")
     arguments = options.parse_args()
+    if arguments.references:
+        encode_anew(Engine(None, TextTokenizer.load(locate(arguments.target).path)))
+        return 0
     engine = Engine.load(locate(arguments.target).path)
     for case in sorted(load_all("lazy", "instruction"), key=lambda case: len(case.original)):
         if arguments.only and case.name not in arguments.only:

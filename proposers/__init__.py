@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proposers.base import NOTHING, Draft, Proposer, TreeProposer
-from proposers.cursor import Cursor
 from proposers.draft_model import DraftModel, Guess, SmallModel
+from proposers.file_cursor import Cursor
 from proposers.lookup import Lookup
+from proposers.reference import WALL, Part, Reference, References, TextView, original_of
 from proposers.router import Router
 
 NAMES = ("router", "cursor", "lookup", "none")
@@ -26,31 +27,22 @@ class Nothing:
         return NOTHING
 
 
-def create(
-    name: str,
-    original: Sequence[int],
-    snippet: Sequence[int] = (),
-    prediction: Sequence[int] | None = None,
-    closing: Sequence[int] = (),
-) -> Proposer:
+def create(name: str, references: References) -> Proposer:
     """Build the proposer of one request.
 
     Args:
         name: One of ``NAMES``.
-        original: Ids of the text that is rewritten.
-        snippet: Ids of the edit's new lines; negative ids are walls between pieces.
-        prediction: Ids of a computed guess of the whole output, or None.
-        closing: Ids that end the output once the text is complete.
+        references: What drafts can be copied from.
 
     Raises:
         ValueError: The name is unknown.
     """
     if name == "router":
-        return Router(original, snippet, prediction, closing)
+        return Router(references)
     if name == "cursor":
-        return Cursor(original, "original")
+        return Cursor(original_of(references), references.view)
     if name == "lookup":
-        return Lookup(original)
+        return Lookup(references.original)
     if name == "none":
         return Nothing()
     message = f"unknown proposer {name!r}; known are {', '.join(NAMES)}"
@@ -60,15 +52,20 @@ def create(
 __all__ = [
     "NAMES",
     "NOTHING",
+    "WALL",
     "Cursor",
     "Draft",
     "DraftModel",
     "Guess",
     "Lookup",
     "Nothing",
+    "Part",
     "Proposer",
+    "Reference",
+    "References",
     "Router",
     "SmallModel",
+    "TextView",
     "TreeProposer",
     "create",
 ]

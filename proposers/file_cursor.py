@@ -1,12 +1,13 @@
 """A cursor that copies one reference and finds its place again after every change.
 
 While the output follows the reference, the cursor walks along. When the output leaves it (an
-insertion, a deletion, a replacement, a moved block) the cursor remembers where it was lost, and
-after every token it makes the best guess of where to go on: the place ahead whose preceding tokens
-agree longest with the last ones of the output, the nearest of those. One agreeing token is enough
-for a guess, because a wrong draft does no harm; but only a guess that has proved itself moves the
-place from which "ahead" and "nearest" count. Going back takes a long agreement (a moved block), so
-that runs of equal lines never make the cursor oscillate.
+insertion, a deletion, a replacement, a moved block) the cursor remembers where it was lost, its
+*home*, and after every token it makes the best guess of where to go on: a place whose preceding
+tokens agree with the last ones of the output, for as long as possible and as near ahead of home as
+possible. With no such place it supposes that tokens were replaced one for one. A guess may be weak,
+because a wrong draft cannot harm the output; but only a guess that has proved itself moves home,
+and going back takes a long agreement (a moved block), so that runs of equal lines never make the
+cursor oscillate.
 
 The model may split the text in other tokens than the reference does. Given a view of ids as text,
 the cursor follows by bytes there, and encodes the text anew from where the output stands.
@@ -23,13 +24,20 @@ from proposers.ngram_index import NgramIndex
 from proposers.reference import NOVEL, WALL, Reference, TextView, labelled, reencoded
 
 # Agreeing tokens after which a guess is taken for the place: near ahead, and anywhere else.
-TRUST = 4
+TRUST = 6
 TRUST_FAR = 8
 # Agreement is counted up to here.
 _LONGEST = 32
 # How far ahead a place may be and still count as near, in tokens; about a screen of code.
 _NEAR = 1024
-# Occurrences looked at on each side of the cursor.
+# What speaks for a place: agreeing tokens. Against it: each doubling of the distance counts one,
+# going back counts in addition, and so does starting from the place that was left before. For a
+# replacement of one token by one speaks nothing, and against it each token written since.
+_PER_TOKEN = 3
+_BACKWARD = 4
+_LEFT = 2
+_REPLACED = -2
+# Occurrences looked at on each side of home.
 _CANDIDATES = 8
 # Guesses per call; of a longer stretch that does not agree only the end is looked at.
 _ATTEMPTS = 32
@@ -77,6 +85,11 @@ class Cursor:
         self._lead = b""
         # Where the cursor was lost, in the reference and in the output; a trusted place is not.
         self._lost: tuple[int, int] | None = None if at_start else (0, 0)
+        # The place that was left for the one that is home now; after a moved or a copied block the
+        # output comes back to it.
+        self._left: int | None = None
+        ends = (place for place, token in enumerate(self._ids, 1) if self._ends_line(token))
+        self._line_starts = [0, *ends]
 
     @property
     def home(self) -> int:
@@ -134,9 +147,10 @@ class Cursor:
         if self._lead:
             return
         size = min(len(self._ids) - position, len(output) - self._seen)
-        ours, theirs = self._ids[position : position + size], output[self._seen : self._seen + size]
-        if ours != tuple(theirs):
-            size = next(i for i, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
+        ours = self._ids[position : position + size]
+        theirs = tuple(output[self._seen : self._seen + size])
+        if ours != theirs:
+            size = next(i for i in range(size) if ours[i] != theirs[i])
         self._position = position + size
         self._seen += size
         self._agree(size)
@@ -148,7 +162,7 @@ class Cursor:
         start, new_start = self._lost
         near = start <= self._position <= start + _NEAR
         if self.agreed >= (TRUST if near else TRUST_FAR):
-            self._lost = None
+            self._lost, self._left = None, start
             stop, new_stop = self._position - self.agreed, self._seen - self.agreed
             if start <= stop and new_start <= new_stop:
                 self.changes.append(Change(start, stop, new_start, new_stop))
@@ -171,21 +185,19 @@ class Cursor:
 
     def _redrafted(self, start: int, limit: int) -> Draft:
         """Return a draft that begins within a token of the reference."""
-        assert_view = self._view
-        if assert_view is None:
-            return NOTHING
         window = self.reference.draft(start, start + _REENCODED)
-        ids = reencoded(assert_view, window.ids, self._lead)
+        ids = None if self._view is None else reencoded(self._view, window.ids, self._lead)
         if ids is None:
             return NOTHING
-        if not window.ids or ids[-1] != window.ids[-1]:
-            # The border is not the reference's own, so what is before it may be split otherwise.
-            return labelled(ids[:-1][:limit], self.reference.runs(start, start + len(ids[:-1])))
-        runs = self.reference.runs(start - 1, start)
-        rest = self.reference.draft(start + len(window), start + len(window) + limit)
-        source, region, _ = runs[0]
-        tail = self.reference.runs(start + len(window), start + len(window) + len(rest))
-        return labelled((*ids, *rest.ids), [(source, region, len(ids)), *tail]).clip(limit)
+        source, region, _ = self.reference.runs(start - 1, start)[0]
+        runs = [(source, region, len(ids))]
+        if window.ids and ids[-1] == window.ids[-1]:
+            # Both end on the same border, from which on the reference's own tokens hold.
+            begin = start + len(window)
+            rest = self.reference.draft(begin, begin + limit)
+            ids += rest.ids
+            runs += self.reference.runs(begin, begin + len(rest))
+        return labelled(ids, runs).clip(limit)
 
     def _lose(self) -> None:
         if self._lost is None and self._position is not None:
@@ -194,26 +206,52 @@ class Cursor:
 
     def _anchor(self, output: Sequence[int]) -> None:
         """Guess where to go on after ``output[:seen]``."""
-        end = self._seen
-        places = self._index.after(output[end - 2 : end]) if end >= 2 else []
-        if not places:
-            places = self._index.after(output[end - 1 : end])
-        if not places:
-            return
-        home = self.home
-        ahead = bisect_left(places, home)
-        best, length = None, 0
-        for place in places[ahead : ahead + _CANDIDATES]:
-            agreed = self._agreement(output, end, place)
-            if agreed > length:
-                best, length = place, agreed
-        for place in reversed(places[max(0, ahead - _CANDIDATES) : ahead]):
-            agreed = self._agreement(output, end, place)
-            if agreed > length and agreed >= TRUST_FAR:
-                best, length = place, agreed
-        if best is not None:
-            self._position, self.agreed = best, 0
-            self._agree(length)
+        start, new_start = self._lost or (0, self._seen)
+        replaced = self._seen - new_start
+        found = self._best(output, self._seen, _REPLACED * replaced)
+        if found is not None:
+            self._position, self.agreed = found[0], 0
+            self._agree(found[1])
+        elif start + replaced < len(self._ids):
+            self._position = start + replaced
+
+    def after(self, ids: Sequence[int]) -> int | None:
+        """Return where to go on after ``ids``, None where no place is sure enough."""
+        found = self._best(ids, len(ids), TRUST)
+        return found[0] if found is not None and found[1] >= TRUST else None
+
+    def _best(self, output: Sequence[int], end: int, least: int) -> tuple[int, int] | None:
+        """Return the best place to go on after ``output[:end]`` and how many tokens agree there.
+
+        None where no place is worth more than ``least``.
+        """
+        best = (least, 0, 0)
+        for home, against in ((self.home, 0), (self._left, _LEFT)):
+            if home is None:
+                continue
+            for place in self._candidates(output, end, home):
+                agreed = max(1, self._agreement(output, end, place))
+                score = _PER_TOKEN * agreed - abs(place - home).bit_length() - against
+                score -= _BACKWARD if place < home else 0
+                # The first of equally good places.
+                best = max(best, (score, -place, agreed))
+        score, place, agreed = best
+        return (-place, agreed) if agreed else None
+
+    def _candidates(self, output: Sequence[int], end: int, home: int) -> set[int]:
+        """Return the places around ``home`` that something speaks for."""
+        found: set[int] = set()
+        for size in (2, 1):
+            places = self._index.after(output[max(0, end - size) : end])
+            ahead = bisect_left(places, home)
+            found.update(places[max(0, ahead - _CANDIDATES) : ahead + _CANDIDATES])
+        if self._ends_line(output[end - 1]):
+            ahead = bisect_left(self._line_starts, home)
+            found.update(self._line_starts[ahead : ahead + 2])
+        return found
+
+    def _ends_line(self, token: int) -> bool:
+        return self._view is not None and self._view.token_bytes(token).endswith(b"\n")
 
     def _agreement(self, output: Sequence[int], end: int, place: int) -> int:
         """Count how many tokens before ``output[end]`` and before ``place`` are the same."""

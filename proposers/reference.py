@@ -38,7 +38,8 @@ class References:
         original: Ids of the text that is rewritten.
         snippet: Ids of the edit's new lines, a wall between pieces.
         prediction: Ids of a computed guess of the whole output, or None.
-        prediction_edits: ``(start, end)`` half-open spans of ``prediction`` that come from the edit.
+        prediction_edits: ``(start, end)`` half-open spans of ``prediction`` that come from the
+            edit.
         closing: Ids that end the output once the text is complete.
         view: Ids as text, or None where there is no such view; drafts are then plain copies.
     """
@@ -102,6 +103,12 @@ regions=(('unchanged', 1), ('edit', 1)), probs=None)
         return found
 
 
+def original_of(references: References) -> Reference:
+    """Return the original, with what closes the answer behind it."""
+    closing = Part(tuple(references.closing), "closing")
+    return Reference([Part(tuple(references.original), "original"), closing])
+
+
 def labelled(ids: Sequence[int], runs: Iterable[tuple[str, str, int]]) -> Draft:
     """Return a draft with the given ``(source, region, count)`` runs."""
     sources: list[tuple[str, int]] = []
@@ -109,9 +116,7 @@ def labelled(ids: Sequence[int], runs: Iterable[tuple[str, str, int]]) -> Draft:
     for source, region, count in runs:
         _extend(sources, source, count)
         _extend(regions, region, count)
-    return Draft(
-        tuple(ids), sources[0][0] if sources else "none", tuple(sources), tuple(regions)
-    )
+    return Draft(tuple(ids), sources[0][0] if sources else "none", tuple(sources), tuple(regions))
 
 
 def _extend(runs: list[tuple[str, int]], name: str, count: int) -> None:

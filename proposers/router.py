@@ -1,74 +1,123 @@
-"""Choose among several references: the prediction, the edit's snippet, the original.
+"""Choose among several texts to copy from, token by token the one that the output agrees with.
 
-Every reference has a cursor of its own that follows the output. The prediction (the deterministic
-merge) is a guess of the whole output, so while the output follows it, it is copied and nothing else
-is asked. Where it is lost or absent, the snippet is copied where it agrees with what was just
-written for long enough, because it is the newer text; otherwise the original.
+Four cursors follow the output, each in a text of its own: the *prediction* (the deterministic
+merge), the *woven* text (the original with the snippet's pieces where they seem to belong), the
+snippet's pieces by themselves, and the original. The one that agrees longest with the last tokens
+is copied, the first of these where they agree equally. Prediction and woven text run through all
+regions, so that one draft goes from the original into an edit and out again, up to what closes the
+answer.
+
+Where nothing agrees, the text is novel: a draft model is asked if there is one, else what resembles
+the text before (``repeat``). Renames seen so far are applied to what is copied from the original
+(``echo``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proposers.base import NOTHING, Draft
-from proposers.cursor import Cursor
+from proposers.base import NOTHING, Draft, Proposer
+from proposers.echo import Echo
+from proposers.file_cursor import TRUST, TRUST_FAR, Cursor
+from proposers.prediction import predicted
+from proposers.reference import EDIT, Part, Reference, References, labelled, original_of
+from proposers.repeat import Repeat
+from proposers.snippet import weave
 
-# The snippet repeats context lines of the original. Fewer agreeing tokens than this do not tell
-# which of the two is being copied, unless the original is lost altogether.
-_SNIPPET_MATCH = 4
+# With fewer agreeing tokens nothing is being copied, for a draft model that could be asked instead.
+_COPYING = 2
 
 
 class Router:
-    """Draft from whichever reference the output is following.
+    """Draft from whichever text the output is following.
 
     Args:
-        original: Ids of the original text (or of the window that is rewritten).
-        snippet: Ids of the edit's new lines; negative ids are walls between pieces.
-        prediction: Ids of a computed guess of the whole output, or None.
-        closing: Ids that end the output; drafted where the reference being followed ends, so that
-            the end of the text and what closes it take one pass.
+        references: The texts.
+        novel: Asked where nothing can be copied, for example a draft model; None for ``Repeat``.
+        echo: Apply renames; needs a view of ids as text.
     """
 
     def __init__(
-        self,
-        original: Sequence[int],
-        snippet: Sequence[int] = (),
-        prediction: Sequence[int] | None = None,
-        closing: Sequence[int] = (),
+        self, references: References, novel: Proposer | None = None, *, echo: bool = True
     ) -> None:
-        self._original = Cursor(original, "original")
-        self._snippet = Cursor(snippet, "snippet", at_start=False)
-        self._prediction = Cursor(prediction or (), "prediction")
-        self._closing = tuple(closing)
+        view = references.view
+        closing = Part(tuple(references.closing), "closing")
+        self._original = Cursor(original_of(references), view)
+        snippet = Reference([Part(tuple(references.snippet), "snippet", EDIT)])
+        self._snippet = Cursor(snippet, at_start=False)
+        whole = []
+        if references.prediction is not None:
+            whole.append(predicted(references.prediction, references.prediction_edits))
+        whole.append(weave(references.original, references.snippet, view))
+        texts = [Cursor(Reference([*parts, closing]), view) for parts in whole if parts]
+        self._cursors = (*texts, self._snippet, self._original)
+        self._novel = novel
+        self._repeat = Repeat(references.original)
+        self._echo = Echo(view) if echo and view is not None else None
+        self._seen = 0
+        self._learnt = 0
 
     def propose(self, output: Sequence[int], limit: int) -> Draft:
-        """Return a draft from the reference being followed; see ``Proposer.propose``."""
-        return next(iter(self._drafts(output, limit)), NOTHING)
+        """Return a draft from the text being followed; see ``Proposer.propose``."""
+        return next((draft for draft in self._drafts(output, limit) if draft.ids), NOTHING)
 
     def propose_tree(self, output: Sequence[int], limit: int) -> list[Draft]:
-        """Return a draft from every reference that has one; see ``TreeProposer``."""
-        return list(self._drafts(output, limit))
+        """Return a draft from every text that has one; see ``TreeProposer``."""
+        drafts: list[Draft] = []
+        for draft in self._drafts(output, limit):
+            if draft.ids and all(known.ids[: len(draft)] != draft.ids for known in drafts):
+                drafts.append(draft)
+        return drafts
 
     def _drafts(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
-        for cursor in (self._prediction, self._snippet, self._original):
+        if limit <= 0:
+            return
+        # The cursors behind one that is sure are not needed now, and catch up when they are.
+        for cursor in self._cursors:
             cursor.follow(output)
-        for cursor, source in self._ranked():
-            ids = cursor.upcoming(limit)
-            if source != "snippet" and cursor.ends_with(len(ids)):
-                yield self._closed(ids, source, limit)
-            elif ids:
-                yield Draft(ids, source)
+            if cursor.agreed >= TRUST_FAR:
+                self._listen(output)
+                yield self._draft(cursor, limit)
+                break
+        for cursor in self._cursors:
+            cursor.follow(output)
+        self._listen(output)
+        yield from self._guesses(output, limit)
 
-    def _closed(self, ids: tuple[int, ...], source: str, limit: int) -> Draft:
-        closing = self._closing[: limit - len(ids)]
-        runs = tuple(run for run in ((source, len(ids)), ("closing", len(closing))) if run[1])
-        return Draft(ids + closing, source, runs)
+    def _guesses(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
+        """Yield drafts while it is unclear what is being written, the likeliest first."""
+        ranked = sorted(self._cursors, key=lambda cursor: -min(cursor.agreed, TRUST_FAR))
+        guess, agreed = self._repeat.guess(output, limit)
+        copying = ranked[0].agreed
+        if self._novel is not None:
+            # A draft model costs something, so its place is where nothing can be copied.
+            if copying < _COPYING:
+                yield self._novel.propose(output, limit)
+        elif copying < min(TRUST, agreed):
+            yield guess
+        yield from (self._draft(cursor, limit) for cursor in ranked)
+        yield guess
 
-    def _ranked(self) -> list[tuple[Cursor, str]]:
-        original, snippet = (self._original, "original"), (self._snippet, "snippet")
-        lost = self._original.position is None
-        trusted = self._snippet.matched >= _SNIPPET_MATCH
-        pair = [snippet, original] if lost or trusted else [original, snippet]
-        if self._prediction.position is not None:
-            return [(self._prediction, "prediction"), *pair]
-        return pair
+    def _draft(self, cursor: Cursor, limit: int) -> Draft:
+        draft = cursor.draft(limit)
+        if cursor is self._snippet and 0 < len(draft) < limit:
+            draft = self._continued(draft, limit)
+        return draft if self._echo is None else self._echo.apply(draft, limit)
+
+    def _continued(self, draft: Draft, limit: int) -> Draft:
+        """Let the rest of a piece be followed by the original from where it joins it."""
+        place = self._original.after(draft.ids)
+        if place is None:
+            return draft
+        reference = self._original.reference
+        rest = reference.draft(place, place + limit - len(draft))
+        runs = [("snippet", EDIT, len(draft)), *reference.runs(place, place + len(rest))]
+        return labelled((*draft.ids, *rest.ids), runs)
+
+    def _listen(self, output: Sequence[int]) -> None:
+        """Let ``echo`` know what was written and what was replaced."""
+        if self._echo is not None:
+            self._echo.observe(output[self._seen :])
+            for change in self._original.changes[self._learnt :]:
+                self._echo.learn(self._original.reference.ids, output, change)
+        self._seen, self._learnt = len(output), len(self._original.changes)

@@ -1,30 +1,43 @@
 """How long the next draft may be.
 
-A policy sees the draft of each pass before it is scored, cuts it, and is told what the target wrote.
-``FixedGamma`` always cuts at the same place. ``CostGamma`` cuts where the next token is not worth
-its time:
+A policy sees the draft of each pass before it is scored, cuts it, and is told what the target
+wrote. ``FixedGamma`` always cuts at the same place. ``CostGamma`` cuts where the time of this pass
+and of what is left to write after it is least:
 
-    gamma = argmin over g of  T(head + g) - E(g) / rate
-    E(g)  = 1 + a1 + a1 a2 + … + a1 … ag
+    gamma  = argmin over g of  T(head + g) + E[V(what is left)]
+    V(n)   = n min over w <= n of  T(w) / E(w - 1)
+    E(g)   = 1 + a1 + a1 a2 + … + a1 … ag
 
-``ai`` is the chance that draft token i is right given those before it (see ``acceptance``), ``T``
-the measured time of a pass (see ``cost``), and ``rate`` the tokens per second of undisturbed copying,
-``max over g of E(g) / T(1 + g)`` in that state: an accepted token saves what it would have cost
-later. See docs/gamma.md.
+``ai`` is the chance that draft token i is right given those before it (``acceptance``), ``T`` the
+time of a pass (``cost``). V says what an accepted token saves: the time to write it later, at the
+best rate. Where a pass is one of many alike, this is the g with the most tokens per second,
+``E(g) / T(1 + g)``. See docs/gamma.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from apply_edit.decode.acceptance import SETTLED, Acceptance, Floats, Run, Trust, runs_of
+from apply_edit.decode.acceptance import Acceptance, Floats, Run, Trust, runs_of
 from apply_edit.decode.cost import WIDTHS, PassCost
+from apply_edit.decode.decision import Decision, explain_line
 from apply_edit.report import PassRecord
 from proposers import Draft
+
+__all__ = [
+    "LONGEST_DRAFT",
+    "CostGamma",
+    "Decision",
+    "FixedGamma",
+    "GammaPolicy",
+    "agreement",
+    "best_cut",
+    "expectations",
+    "explain_line",
+]
 
 LONGEST_DRAFT = 4096
 # Rows of the language model head that are computed whatever the first of them says.
@@ -87,61 +100,6 @@ class FixedGamma:
     def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
         """Learn nothing."""
         del record, ids
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Why a pass got the draft that it got; for ``--explain``.
-
-    Args:
-        number: Number of the pass, from 1.
-        prefix_length: Tokens in the cache.
-        head: Tokens of the pass that are no draft.
-        drafted: Length of the draft that was on offer.
-        runs: Region, source, length and mean acceptance of each of its runs.
-        first: Chance that its first token is right.
-        costs: ``(width, seconds)`` entries of the cost table.
-        is_measured: The seconds are a measurement; otherwise a usual shape, corrected by the passes
-            of this process.
-        gamma: How many tokens are offered.
-        expected: Tokens that the pass is expected to emit.
-        seconds: Expected time of the pass.
-        plain: Tokens per second without a draft.
-    """
-
-    number: int
-    prefix_length: int
-    head: int
-    drafted: int
-    runs: tuple[tuple[str, str, int, float], ...]
-    first: float
-    costs: tuple[tuple[int, float], ...]
-    is_measured: bool
-    gamma: int
-    expected: float
-    seconds: float
-    plain: float
-
-    @property
-    def tokens_per_second(self) -> float:
-        """What the pass is expected to give."""
-        return self.expected / self.seconds
-
-
-def explain_line(decision: Decision) -> str:
-    """Return a decision as one line for people."""
-    runs = " + ".join(
-        f"{region}/{source} {count} (alpha {alpha:.4g})"
-        for region, source, count, alpha in decision.runs
-    )
-    unit = "s" if decision.is_measured else "x"
-    costs = " ".join(f"{width}:{seconds:.3g}{unit}" for width, seconds in decision.costs)
-    return (
-        f"pass {decision.number}: after {decision.prefix_length} tokens, head {decision.head}, "
-        f"draft {runs or 'none'}; first token {decision.first:.2f}; T {costs}; "
-        f"gamma {decision.gamma}: {decision.expected:.1f} tokens in {decision.seconds:.3g} {unit} "
-        f"= {decision.tokens_per_second:.3g}/{unit}, plain {decision.plain:.3g}/{unit}"
-    )
 
 
 class CostGamma:
@@ -221,19 +179,28 @@ class CostGamma:
             self._cost.observe(record.width, self._prefix, record.seconds)
 
     def _value(self, runs: Sequence[Run], length: int) -> Floats:
-        """Return the time that it takes to write what is left, after 0, 1, 2, … more tokens."""
-        region, source, _ = max(runs, key=lambda run: run[2])
-        steady = self.acceptance.alphas(((region, source, self._longest),), SETTLED)
-        widths = np.arange(1, len(steady) + 2)
-        rate = float(np.max(expectations(steady) / self._cost.at(widths, self._prefix)))
-        left = max((self._expected or 0) - self._written, length + 1)
-        if runs[-1][1] == "closing":
+        """Return the time to write what is left after 0, 1, 2, … more tokens.
+
+        What is left is written in equal passes of the best width that fits into it, with the trust
+        that one more agreeing token gives: in doubt that says what waiting for a token is worth.
+        """
+        closed = runs[-1][1] == "closing"
+        if closed:
+            # The draft reaches to the end of the output.
             left = length
         elif self._expected is None:
             left = length + self._longest
+        else:
+            left = max(self._expected - self._written, length + 1)
+        region, source, _ = max(runs, key=lambda run: run[2])
+        beyond = () if closed else ((region, source, self._longest - length),)
+        later = self._trust.after(1, diverged=False)
+        steady = self.acceptance.alphas((*runs, *beyond), later)
+        widths = np.arange(1, len(steady) + 2)
+        per_token = self._cost.at(widths, self._prefix) / expectations(steady)
+        best = np.minimum.accumulate(per_token)
         rest = np.maximum(left - np.arange(length + 2), 0)
-        passes = np.maximum(rest / rate, self._cost.at(np.maximum(rest, 1), self._prefix))
-        return np.where(rest > 0, passes, 0.0)
+        return np.asarray(rest * best[np.clip(rest, 1, len(best)) - 1], dtype=np.float64)
 
     def _explain(
         self,
@@ -251,6 +218,7 @@ class CostGamma:
             if count
         ]
         marks = sorted({1, *(w for w in WIDTHS if w <= head + len(alphas)), head + gamma})
+        times = self._cost.at(np.asarray(marks), self._prefix)
         self.decisions.append(
             Decision(
                 number=len(self.decisions) + 1,
@@ -259,12 +227,12 @@ class CostGamma:
                 drafted=len(alphas),
                 runs=tuple(means),
                 first=float(alphas[0]) if len(alphas) else 0.0,
-                costs=tuple((w, self._cost.seconds(w, self._prefix)) for w in marks),
+                costs=tuple(zip(marks, times.tolist(), strict=True)),
                 is_measured=self._cost.measured,
                 gamma=gamma,
                 expected=expected,
                 seconds=seconds,
-                plain=1.0 / self._cost.seconds(1, self._prefix),
+                plain=1.0 / float(times[0]),
             )
         )
 

@@ -220,7 +220,7 @@ class Row:
         drafts = self._cut([draft.clip(min(limit, room)) for draft in drafts])
         fitting = []
         for draft in drafts:
-            fitting.append(self._known(draft.clip(max(room, 0))))
+            fitting.append(self._known(draft.clip(room)))
             room -= len(fitting[-1])
         return fitting
 
@@ -286,15 +286,16 @@ def _record(tree: Tree, path: Sequence[int], kept: int, width: int, seconds: flo
     # The output ended inside the accepted branch: what lies deeper, in any branch, was not judged.
     ended = kept <= len(path)
     taken = set(accepted)
-    runs = groupby(range(len(tree)), key=lambda node: tree.sources[node])
-    counted = [(source, list(nodes)) for source, nodes in runs]
+    labels = list(zip(tree.regions, tree.sources, strict=True))
+    runs = [(key, list(nodes)) for key, nodes in groupby(range(len(tree)), key=labels.__getitem__)]
+    counted = tuple((*key, len(nodes), len(taken.intersection(nodes))) for key, nodes in runs)
     return PassRecord(
         width=width,
         drafted=len(tree),
         accepted=len(accepted),
         emitted=kept,
         discarded=sum(depth >= kept for depth in tree.depths) if ended else 0,
-        sources=tuple((name, len(nodes), len(taken & set(nodes))) for name, nodes in counted),
+        runs=counted,
         seconds=seconds,
     )
 

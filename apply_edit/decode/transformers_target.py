@@ -72,7 +72,7 @@ class TransformersTarget:
     """
 
     def __init__(self, model: Foreign, vocab_size: int, static_capacity: int | None = None) -> None:
-        self._model = model
+        self.model = model
         self._backbone = model.get_decoder()
         self._head = model.get_output_embeddings()
         text_config = model.config.get_text_config()
@@ -123,6 +123,20 @@ class TransformersTarget:
                 LazyScores(hidden[stop - block.wanted : stop], self._head, self.vocab_size)
             )
         return scores
+
+
+@contextmanager
+def own_attention(target: TransformersTarget) -> Iterator[Foreign]:
+    """Lend the transformers model with its own attention, for comparison; ours is back afterwards.
+
+    The same weights serve both, so that a comparison needs no second copy of them.
+    """
+    model = target.model
+    model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
+    try:
+        yield model
+    finally:
+        model.set_attn_implementation(attention.NAME)
 
 
 def padded(block: Block) -> Block:
@@ -258,13 +272,10 @@ def _probe(target: TransformersTarget, model: Foreign) -> None:
         target.score([Block(row, tuple(reversed(ids)), 0)])
         target.rollback(row, 5)
         ours = target.score([Block(row, tuple(ids[5:]), 2)])[0].logits(0, 2)
-        own_kind = model.config._attn_implementation
-        model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
-        with torch.inference_mode():
+        with own_attention(target), torch.inference_mode():
             own = model(
                 torch.tensor([ids], device=target.device), use_cache=False, logits_to_keep=2
             )
-        model.set_attn_implementation(own_kind)
     except (TypeError, AttributeError, ValueError) as error:
         message = f"{type(model).__name__} cannot be run row by row: {_first_line(error)}"
         raise ModelLoadError(message, architecture=type(model).__name__) from None

@@ -50,12 +50,14 @@ class Tree:
         ids: Token of each node.
         parents: Node before each node, -1 for the root; always less than the node itself.
         sources: Draft source of each node.
+        regions: Region of each node, empty where unknown.
         offered: ``offered[n + 1]`` are the candidates behind node ``n``, in the order of judging.
     """
 
     ids: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
     offered: tuple[tuple[Candidate, ...], ...] = ((),)
 
     def __len__(self) -> int:
@@ -111,10 +113,12 @@ def merge(drafts: Sequence[Draft]) -> Tree:
     ids: list[int] = []
     parents: list[int] = []
     sources: list[str] = []
+    regions: list[str] = []
     offered: list[list[Candidate]] = [[]]
     children: dict[tuple[int, int], int] = {}
     for draft in drafts:
         names = [name for name, count in draft.source_runs() for _ in range(count)]
+        areas = [name for name, count in draft.regions for _ in range(count)] or [""] * len(names)
         node = -1
         for place, token in enumerate(draft.ids):
             parent, q = node, None if draft.probs is None else draft.probs[place]
@@ -124,10 +128,12 @@ def merge(drafts: Sequence[Draft]) -> Tree:
                 ids.append(token)
                 parents.append(parent)
                 sources.append(names[place])
+                regions.append(areas[place])
                 offered.append([])
             if is_new or q is not None:
                 offered[parent + 1].append(Candidate(node, token, q))
-    return Tree(tuple(ids), tuple(parents), tuple(sources), tuple(map(tuple, offered)))
+    judged = tuple(map(tuple, offered))
+    return Tree(tuple(ids), tuple(parents), tuple(sources), tuple(regions), judged)
 
 
 class Judge(Protocol[P]):

@@ -232,7 +232,7 @@ def merge_line(have: str, old: str, new: str) -> str:
     """
     if have == old:
         return new
-    mine, theirs, fresh = (_TOKEN.findall(text) for text in (have, old, new))
+    mine, theirs, fresh = (_tokens(text) for text in (have, old, new))
     if [t.translate(PUNCTUATION) for t in mine] != [t.translate(PUNCTUATION) for t in theirs]:
         return new
     out, at = [], 0
@@ -240,6 +240,11 @@ def merge_line(have: str, old: str, new: str) -> str:
         out += mine[at:i1] + fresh[j1:j2]
         at = i2
     return "".join(out + mine[at:])
+
+
+def _tokens(text: str) -> list[str]:
+    """Cut a line into tokens; typographic quotes hold a string together as plain ones do."""
+    return [text[m.start() : m.end()] for m in _TOKEN.finditer(text.translate(PUNCTUATION))]
 
 
 def _end_for(file: FileLines, row: int) -> str:

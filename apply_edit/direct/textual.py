@@ -60,11 +60,24 @@ def replace_text(text: str, hunk: Hunk, index: int, total: int, newline: str) ->
         spans = search(text, hunk.old)
         if not spans:
             continue
-        if len(spans) > 1 and not hunk.replace_all:
+        if _unexpected(spans, hunk):
             statuses = ["applied"] * index + ["ambiguous"] + ["not_tried"] * (total - index - 1)
             raise ambiguous(index, statuses, [_line_of(text, start) for start, _ in spans])
         return _replaced(text, hunk, step, spans, newline)
     return None
+
+
+def _unexpected(spans: list[tuple[int, int]], hunk: Hunk) -> bool:
+    """Say whether there are more (or other than the expected number of) places."""
+    if not hunk.replace_all:
+        return len(spans) > 1
+    if hunk.occurrences is None:
+        return False
+    count, at = 0, 0
+    for start, end in spans:
+        if start >= at:
+            count, at = count + 1, end
+    return count != hunk.occurrences
 
 
 def _replaced(

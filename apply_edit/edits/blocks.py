@@ -17,10 +17,12 @@ from apply_edit.errors import EditParseError
 from apply_edit.text import strip_end
 from apply_edit.types import FileEdit, FileOp, Hunk, Notice
 
-_OPEN = re.compile(r"^\s{0,3}(?:<{5,}|-{5,}) SEARCH>?:?\s*$")
+_OPEN = re.compile(r"^\s{0,3}(?:<{5,} (?:SEARCH|ORIGINAL)|-{5,} SEARCH)>?:?\s*$")
 _DASHED = re.compile(r"^\s{0,3}-{5,} SEARCH")
 _MIDDLE = re.compile(r"^\s{0,3}={5,}\s*$")
 _CLOSE = re.compile(r"^\s{0,3}(?:>{5,}|\+{5,}) (?:REPLACE|UPDATED)\s*$")
+# Not a marker, but nothing else either: a block written without the space or in small letters.
+_ALMOST = re.compile(r"^\s*(?:<{5,}|-{5,})\s*SEARCH>?:?\s*$", re.IGNORECASE)
 _GLUED = re.compile(r"^(?P<code>.*\S)(?:>{7}|\+{7}) REPLACE\s*$")
 _START_LINE = re.compile(r"^:start_line:\s*(\d+)\s*$")
 _DIRECTIVE = re.compile(r"^:(?:start_line|end_line):")
@@ -40,13 +42,16 @@ class _Block:
     middles: list[int] = field(default_factory=list)
     start_line: int | None = None
     roo: bool = False
+    ruled: bool = False
 
 
 def has_blocks(edit: str) -> bool:
     """Say whether a text has a line that opens (or could close) a block."""
     lines = edit_lines(edit)
     opened = any(_OPEN.match(line) or _FIND.match(line) for line in lines)
-    return opened or any(_CLOSE.match(line) for line in lines)
+    if opened or any(_CLOSE.match(line) for line in lines):
+        return True
+    return any(map(_ALMOST.match, lines)) and any(map(_MIDDLE.match, lines))
 
 
 def has_directives(edit: str) -> bool:
@@ -146,12 +151,15 @@ class _Reader:
                 block.start_line = int(start[1])
             block.roo = True
             return True
-        return _RULE.match(line) is not None and (block.roo or block.dashed)
+        if _RULE.match(line) is None or block.ruled or not (block.roo or block.dashed):
+            return False
+        block.ruled = True
+        return True
 
     def _finish(self, block: _Block) -> None:
         if not block.middles:
             self._refuse(block.line, "has no separator line between SEARCH and REPLACE")
-        adjacent = any(b == a + 1 for a, b in zip(block.middles, block.middles[1:], strict=False))
+        adjacent = block.middles[1:] == [block.middles[0] + 1]
         if adjacent or (len(block.middles) > 1 and (block.roo or block.dashed)):
             self._refuse(block.line, "has two separator lines; escape the one that is text")
         # The longest old text is tried first: it is the least likely to be there by chance.

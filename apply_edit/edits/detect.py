@@ -9,6 +9,7 @@ Does not know: how the formats are parsed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from rapidfuzz import fuzz
 
@@ -23,6 +24,20 @@ _CODE_LINE = re.compile(
     r"[;{}()\[\]=<>]|^\s*(?:#|//|/\*|--|<!--|import\b|from\b|def\b|class\b|@)|:$"
 )
 _SENTENCE = re.compile(r"^(?:[-*]\s+|\d+[.)]\s+)?[A-Z`][^\n]*\s[^\n]*[a-z][^\n]*$")
+_MARK = re.compile(
+    r"^\s*(?:(?:<{5,9}|-{5,9}) SEARCH|(?:>{5,9}|\+{5,9}) REPLACE|\*\*\* \w+ (?:Patch|File)|@@|--- \S|"
+    r"\+\+\+ \S|diff --git |(?:`{3,}|~{3,})(?:diff|patch|udiff)\b|---FIND)"
+    r"|[\"'](?:old_str|old_string|oldText|old_text)[\"']"
+)
+_IMPERATIVE = re.compile(
+    r"(?:please\s+)?(?:add|change|rename|remove|delete|drop|make|use|replace|fix|convert|move|update|"
+    r"set|create|implement|refactor|extract|insert|wrap|handle|simplify|rewrite|write|document|"
+    r"annotate|inline|split|merge|sort|format|optimi[sz]e|improve|ensure|let|turn|switch|bump|"
+    r"increase|decrease|allow|support|log|catch|undo|revert)\s+"
+    r"(?!(?:into|from|table|view|index|column)\b)\S+\s+\S",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"[A-Z]{2,}\b")
 _ALIKE = 60
 _MAX_LINE = 400
 _WORDY = re.compile(r"^[A-Z\"'`][^\n]*[a-z][^\n]*$")
@@ -36,11 +51,13 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
         original: The file's text; tells a whole file from a snippet.
         path: The file's path; a snippet in that file's own notation is not mistaken for an edit.
     """
+    if _has_own_marks(edit, original):
+        return _unstructured(edit, original)
     if _begins_like(edit, original):
         return _unmarked(edit, original)
     if v4a.looks_like(edit):
         return EditFormat.V4A
-    if str_replace.looks_like(edit) and not _is_new_json(edit, path):
+    if str_replace.looks_like(edit) and not _is_new_json(edit, original, path):
         return EditFormat.STR_REPLACE
     if roo.looks_like(edit):
         return EditFormat.ROO_DIFF
@@ -54,6 +71,25 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
 def _unmarked(edit: str, original: str | None) -> EditFormat:
     """Tell the formats that have no marks of their own, diffs without headers among them."""
     return EditFormat.UDIFF if _is_bare_diff(edit, original) else _unstructured(edit, original)
+
+
+def _has_own_marks(edit: str, original: str | None) -> bool:
+    """Say whether all marks of edits in a text are the file's own, in a text that is its content.
+
+    A document may show diffs, and a program may hold blocks in its strings; an edit that repeats
+    them has no mark of its own. It is content where it covers the file or elides some of it.
+    """
+    if original is None or not original.strip():
+        return False
+    lines, own = ([strip_end(x) for x in edit_lines(text)] for text in (edit, original))
+    marks = Counter(line for line in lines if _MARK.search(line))
+    if not marks or marks - Counter(line for line in own if _MARK.search(line)):
+        return False
+    if any(markers.is_marker(line) for line in lines if len(line) <= _MAX_LINE):
+        return True
+    telling = [line for line in own if any(c.isalnum() for c in line)]
+    known = set(lines)
+    return sum(line in known for line in telling) * 10 >= len(telling) * 6
 
 
 def _begins_like(edit: str, original: str | None) -> bool:
@@ -71,9 +107,16 @@ def _begins_like(edit: str, original: str | None) -> bool:
     return len(first.strip()) > 1 and strip_end(first) == strip_end(own)
 
 
-def _is_new_json(edit: str, path: str | None) -> bool:
-    """Say whether JSON is the content of a JSON file and not an edit: only without edit keys."""
-    return path is not None and path.endswith((".json", ".jsonc")) and '"old' not in edit
+def _is_new_json(edit: str, original: str | None, path: str | None) -> bool:
+    """Say whether JSON is the content of a JSON file and not an edit.
+
+    It is without the keys of an edit, and where the file itself has such keys.
+    """
+    if path is None or not path.endswith((".json", ".jsonc")):
+        return False
+    if original is None or not original.strip():
+        return '"old' not in edit
+    return str_replace.is_content(edit, original)
 
 
 def _is_bare_diff(edit: str, original: str | None) -> bool:
@@ -91,20 +134,23 @@ def _is_bare_diff(edit: str, original: str | None) -> bool:
     plain = [line.strip() for line in lines if line.strip() and line not in signed]
     if removed:
         return all(text in known for text in removed)
-    return bool(plain) and all(text in known for text in plain)
+    # Context lines may be misquoted a little; nothing but a diff has plus signs at the margin.
+    return 4 * sum(text in known for text in plain) >= 3 * len(plain) > 0
 
 
 def _unstructured(edit: str, original: str | None) -> EditFormat:
     code, info = outer_code(edit, original)
     # Beyond this length a line is data; looking at it closely would take too long.
     lines = [line[:_MAX_LINE] for line in edit_lines(code) if line.strip()]
-    if any(markers.is_marker(line) or markers.trailing_marker(line) for line in lines):
+    own = {line.strip() for line in edit_lines(original or "")}
+    fresh = [line for line in lines if line.strip() not in own]
+    if any(markers.is_marker(line) or markers.trailing_marker(line) for line in fresh):
         return EditFormat.LAZY
     if info is None and _is_prose(lines):
         return EditFormat.INSTRUCTION
     if original is None or not original.strip() or _several_named(edit):
         return EditFormat.WHOLE
-    if any(markers.is_bare_ellipsis(line) for line in lines):
+    if any(markers.is_bare_ellipsis(line) for line in fresh):
         return EditFormat.LAZY
     return EditFormat.WHOLE if _covers(lines, original) else EditFormat.LAZY
 
@@ -122,6 +168,10 @@ def _is_prose(lines: list[str]) -> bool:
     first = lines[0].strip()
     if len(lines) == 1:
         code_end = first.endswith((";", "{", "}", ")", ":", ","))
+        if _IMPERATIVE.match(first) and not first.endswith((";", "{", "}", ":", ",")):
+            return True
+        if _CAPITALS.match(first):
+            return False
         return " " in first and _WORDY.match(first) is not None and not code_end
     wordy = sum(_SENTENCE.match(line.strip()) is not None for line in lines)
     code = sum(_CODE_LINE.search(strip_end(line)) is not None for line in lines)
@@ -139,8 +189,9 @@ def _covers(lines: list[str], original: str) -> bool:
     new = [line.strip() for line in lines]
     if not own or not new:
         return True
-    outermost = sum(not row[0].isspace() for row in rows)
-    if outermost <= 2 and _alike(own[0], new[0]):
+    outermost = [row for row in rows if not row[0].isspace()]
+    single = outermost[:1] == rows[:1] and not any(c.isalnum() for c in "".join(outermost[1:]))
+    if single and len(new) > 1 and _alike(own[0], new[0]):
         return True
     if own[0] == new[0] and own[-1] == new[-1]:
         return True

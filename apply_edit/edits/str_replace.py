@@ -32,7 +32,10 @@ _ALL = ("replace_all", "replaceAll", "allow_multiple", "allowMultiple", "all")
 _LISTS = ("edits", "replacements", "changes", "operations")
 _PATHS = ("path", "file_path", "filePath", "file", "filename", "target_file")
 _INSERTED = ("insert_text", "new_str", "new_string", "text")
-_CALLS = ("input", "arguments", "parameters", "args")
+_CALLS = ("input", "arguments", "parameters", "args", "function", "tool_calls")
+_COUNTS = ("expected_replacements", "expectedReplacements")
+_JSON_LINE = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
+_JSON_NEXT = re.compile(r"[\s,;]*[\[{]")
 
 
 def looks_like(edit: str) -> bool:
@@ -42,6 +45,19 @@ def looks_like(edit: str) -> bool:
     except EditParseError:
         return False
     return _is_edit(value)
+
+
+def is_content(edit: str, original: str | None) -> bool:
+    """Say whether JSON is the new text of a JSON file whose data looks like edits itself."""
+    try:
+        old, new = json.loads(original or ""), json.loads(edit)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    if isinstance(old, list) and isinstance(new, list):
+        return _is_edit(old)
+    if isinstance(old, dict) and isinstance(new, dict):
+        return bool(old.keys() & new.keys())
+    return False
 
 
 def parse(edit: str) -> ParsedEdit:
@@ -60,26 +76,18 @@ def parse(edit: str) -> ParsedEdit:
 
 
 def _load(edit: str) -> Any:  # noqa: ANN401 - JSON has no narrower type
-    candidates = [edit.strip(), *(block.code.strip() for block in fences(edit))]
-    opening = re.search(r"^\s*[\[{]", edit, re.MULTILINE)
-    if opening is not None:
-        candidates.append(edit[opening.start() :].strip())
+    """Return the JSON of an edit; a list where the text holds several values that are edits."""
+    code = [block.code for block in fences(edit) if block.code.lstrip()[:1] in ("{", "[")]
     failure: json.JSONDecodeError | None = None
-    for text in candidates:
-        if text[:1] not in ("{", "["):
-            continue
+    for texts, prose in (([edit], False), (code, False), ([edit], True)):
         try:
-            # strict=False: models write raw newlines and tabs inside strings.
-            value, end = json.JSONDecoder(strict=False).raw_decode(text)
+            values = [value for text in texts for value in _values(text, prose=prose)]
         except json.JSONDecodeError as error:
             failure = failure or error
             continue
-        except RecursionError:
-            message = "the JSON is nested too deeply"
-            raise EditParseError(message) from None
-        if text is candidates[0] and text[end:].strip():
-            continue
-        return value
+        found = [value for value in values if _is_edit(value)] or values[:1]
+        if found:
+            return found if len(found) > 1 else found[0]
     if failure is not None:
         message = f"the edit is not valid JSON: {failure.msg} (line {failure.lineno})"
         raise EditParseError(message, line=failure.lineno)
@@ -87,17 +95,56 @@ def _load(edit: str) -> Any:  # noqa: ANN401 - JSON has no narrower type
     raise EditParseError(message, line=1)
 
 
+def _values(text: str, *, prose: bool) -> list[Any]:
+    """Return the JSON values of a text one after the other.
+
+    Args:
+        text: The text.
+        prose: There may be other text around them, as long as it does not look like an edit; else
+            nothing is returned where something else stands in it.
+    """
+    values: list[Any] = []
+    at = 0
+    while True:
+        opening = _JSON_LINE.search(text, at) if prose else _JSON_NEXT.match(text, at)
+        if opening is None:
+            return values if prose or not text[at:].strip() else []
+        at = opening.end() - 1
+        try:
+            # strict=False: models write raw newlines and tabs inside strings.
+            value, at = json.JSONDecoder(strict=False).raw_decode(text, at)
+        except json.JSONDecodeError:
+            if prose and values and not any(f'"{key}"' in text[at:] for key in _OLD):
+                return values
+            raise
+        except RecursionError:
+            message = "the JSON is nested too deeply"
+            raise EditParseError(message) from None
+        values.append(value)
+
+
 def _is_edit(value: Any) -> bool:  # noqa: ANN401 - JSON has no narrower type
     if isinstance(value, list):
         return bool(value) and all(_is_edit(item) for item in value)
     if not isinstance(value, dict):
         return False
-    if any(isinstance(value.get(key), list | dict) and value[key] for key in (*_LISTS, *_CALLS)):
-        inner = next(value[k] for k in (*_LISTS, *_CALLS) if isinstance(value.get(k), list | dict))
+    inner = _inner(value)
+    if inner:
         return _is_edit(inner)
     if value.get("command") in ("create", "insert", "str_replace"):
         return True
     return _first(value, _OLD) is not None and _first(value, _NEW) is not None
+
+
+def _inner(value: dict[str, Any]) -> Any:  # noqa: ANN401 - see above
+    """Return what a tool call or a list of edits wraps, or None; a call may hold it as text."""
+    for key in (*_CALLS, *_LISTS):
+        inner = value.get(key)
+        if key in _CALLS and isinstance(inner, str) and inner.lstrip()[:1] in ("{", "["):
+            inner = _load(inner)
+        if isinstance(inner, list) or (key in _CALLS and isinstance(inner, dict)):
+            return inner
+    return None
 
 
 def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - see above
@@ -112,16 +159,8 @@ def _flatten(value: Any, path: str | None) -> list[FileEdit]:  # noqa: ANN401 - 
         raise EditParseError(message)
     named = _first(value, _PATHS)
     path = named if isinstance(named, str) else path
-    for key in _CALLS:
-        inner = value.get(key)
-        if isinstance(inner, str) and inner.lstrip()[:1] in ("{", "["):
-            inner = _load(inner)
-        if isinstance(inner, dict | list):
-            return _flatten(inner, path)
-    for key in _LISTS:
-        if isinstance(value.get(key), list):
-            return _flatten(value[key], path)
-    return [_one(value, path)]
+    inner = _inner(value)
+    return [_one(value, path)] if inner is None else _flatten(inner, path)
 
 
 def _one(value: dict[str, Any], path: str | None) -> FileEdit:
@@ -141,7 +180,12 @@ def _one(value: dict[str, Any], path: str | None) -> FileEdit:
     if every not in (None, True, False):
         message = f"replace_all must be true or false, not {every!r}"
         raise EditParseError(message)
-    hunk = Hunk(old, new, whole_lines=False, replace_all=bool(every))
+    count = _first(value, _COUNTS)
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        message = f"expected_replacements must be a whole number from 1, not {count!r}"
+        raise EditParseError(message)
+    several = bool(every) or (count or 1) > 1
+    hunk = Hunk(old, new, whole_lines=False, replace_all=several, occurrences=count)
     return FileEdit(path, FileOp.UPDATE, (hunk,))
 
 

@@ -18,7 +18,7 @@ from apply_edit.errors import EditParseError
 from apply_edit.text import strip_end
 from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, Notice, ParsedEdit
 
-_HUNK = re.compile(r"^@@+(?:\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*@@+)?")
+_HUNK = re.compile(r"^@@+(?:\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*@@+)?(?P<heading>.*)")
 _OLD, _NEW = re.compile(r"^--- +(\S.*)$"), re.compile(r"^\+\+\+ +(\S.*)$")
 _STAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d.*$")
 _GIT = re.compile(r"^diff --git (.+)$")
@@ -27,6 +27,7 @@ _EXTENDED = re.compile(
     r"dissimilarity index |rename from |rename to |copy from |copy to |Binary files |GIT binary)"
 )
 _NOTE = re.compile(r"^\\ ?No newline|^\\ .*(?i:newline)")
+_CONTEXT_DIFF = re.compile(r"^\*\*\* \d+(?:,\d+)? \*{4}$")
 _SIGNATURE = re.compile(r"^-- ?$")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -53,10 +54,13 @@ def parse(edit: str) -> ParsedEdit:
     Raises:
         EditParseError: There is no hunk and no header in the text.
     """
-    lines = edit_lines(_inside_fence(edit))
+    lines = edit_lines(_outdented(_inside_fence(edit)))
+    if any(_CONTEXT_DIFF.match(strip_end(line)) for line in lines):
+        message = "the edit is a context diff; send a unified diff (diff -u)"
+        raise EditParseError(message, line=1)
     notices: list[Notice] = []
     sections = _Reader(lines, notices).read()
-    files = tuple(_file_edit(section) for section in sections if section.seen())
+    files = _joined([_file_edit(section) for section in sections if section.seen()])
     if not files:
         files = _without_headers(lines)
         notices.append(Notice("missing_header", "the diff has no @@ line; it is read as one hunk"))
@@ -65,13 +69,41 @@ def parse(edit: str) -> ParsedEdit:
 
 def looks_like(edit: str) -> bool:
     """Say whether a text has the headers or the hunk lines of a unified diff."""
-    lines = [strip_end(line) for line in edit_lines(edit)]
+    lines = [strip_end(line) for line in edit_lines(_outdented(edit))]
     for i, line in enumerate(lines):
         if _HUNK.match(line) and any(x[:1] in ("+", "-") for x in lines[i + 1 : i + 40]):
             return True
         if _GIT.match(line) or (_OLD.match(line) and _NEW.match(_at(lines, i + 1))):
             return True
     return False
+
+
+def _outdented(edit: str) -> str:
+    """Shift a diff to the left margin that is indented as a whole, as in an item of a list."""
+    lines = edit_lines(edit)
+    solid = [line for line in lines if line.strip()]
+    if not solid or not solid[0].startswith((" ", "\t")):
+        return edit
+    indent = solid[0][: len(solid[0]) - len(solid[0].lstrip(" \t"))]
+    head = solid[0].lstrip(" \t")
+    begins = _GIT.match(head) or _HUNK.match(head) or _OLD.match(head)
+    if not begins or not all(line.startswith(indent) for line in solid):
+        return edit
+    return "".join(line.removeprefix(indent) for line in lines)
+
+
+def _joined(files: list[FileEdit]) -> tuple[FileEdit, ...]:
+    """Join sections that change the same file; the second may be about lines above the first."""
+    joined: dict[object, FileEdit] = {}
+    for number, file in enumerate(files):
+        plain = file.op is FileOp.UPDATE and file.move_to is None and file.path is not None
+        key = file.path if plain else number
+        if key in joined:
+            hunks = joined[key].hunks + file.hunks
+            joined[key] = replace(file, hunks=hunks, ordered=False)
+        else:
+            joined[key] = file
+    return tuple(joined.values())
 
 
 def _at(lines: list[str], i: int) -> str:
@@ -155,8 +187,15 @@ class _Reader:
         hunk = build(body)
         if hunk is not None:
             named = first if after is None else None
+            heading = "" if numbers is None else numbers["heading"].strip()
             section.hunks.append(
-                replace(hunk, start_line=named, insert_after=after, edit_line=start + 1)
+                replace(
+                    hunk,
+                    start_line=named,
+                    insert_after=after,
+                    edit_line=start + 1,
+                    heading=heading.removesuffix("@@").strip() or None,
+                )
             )
         if old_count is not None and (old_count, new_count) != _counts(body):
             message = f"line {start + 1} of the edit: the counts do not fit the hunk's body"
@@ -202,12 +241,24 @@ class _Reader:
             return True
         if _EXTENDED.match(line) and not line.startswith(("+", "-", " ")):
             return True
-        if inside or not _OLD.match(line):
+        if inside and not self._names_one_file(line):
+            return False
+        if not _OLD.match(line):
             return False
         after = _at(self.lines, self.i + 2)
         return bool(_NEW.match(_at(self.lines, self.i + 1))) and (
             not after.strip() or _HUNK.match(after) is not None
         )
+
+
+    def _names_one_file(self, line: str) -> bool:
+        """Say whether this line and the next are the headers of a file, whatever counts say."""
+        old, new = _OLD.match(line), _NEW.match(_at(self.lines, self.i + 1))
+        if old is None or new is None:
+            return False
+        names = _STAMP.sub("", old[1]).strip(), _STAMP.sub("", new[1]).strip()
+        prefixed = names[0].startswith("a/") and names[1].startswith("b/")
+        return prefixed and names[0][2:] == names[1][2:]
 
 
 def _count(numbers: re.Match[str] | None, group: int) -> int | None:

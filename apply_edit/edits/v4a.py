@@ -95,7 +95,8 @@ class _Reader:
             line = strip_end(self.lines[i])
             if _END.match(line):
                 self._close_file()
-                return True
+                again = next((k for k in range(i, len(self.lines)) if _BEGIN.match(self.lines[k])), None)
+                return True if again is None else self.read(again + 1)
             header = _FILE.match(line)
             if header is not None and not line.startswith("+"):
                 self._close_file()
@@ -188,7 +189,17 @@ class _Reader:
             message = f"the section for {section.path} changes nothing: it has no + and no - line"
             raise EditParseError(message, line=section.line)
         update = FileEdit(section.path, FileOp.UPDATE, tuple(section.hunks), section.move_to)
-        self.files.append(replace(update, ordered=True))
+        self._add_update(replace(update, ordered=True))
+
+    def _add_update(self, update: FileEdit) -> None:
+        """Join two sections of one file; the second may be about lines above the first."""
+        for k, other in enumerate(self.files):
+            if other.path == update.path and other.op is FileOp.UPDATE and not other.move_to:
+                hunks = other.hunks + update.hunks
+                joined = replace(update, hunks=hunks, ordered=False)
+                self.files[k] = joined
+                return
+        self.files.append(update)
 
     def _refuse(self, line: str, i: int) -> None:
         message = f"line {i + 1} of the patch has no meaning there: {line.strip()[:60]!r}"

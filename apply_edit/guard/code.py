@@ -5,9 +5,7 @@ They only warn. Grammars lag behind languages, and a file may be half-written on
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,6 +13,7 @@ from apply_edit.guard.base import Check
 from apply_edit.guard.context import Context
 from apply_edit.guard.keys import loose
 from apply_edit.syntax import Definition, definitions, error_nodes
+from apply_edit.syntax.python import python_error
 from apply_edit.types import Finding, Severity
 
 # Languages in which one name may be defined many times, told apart by what follows it.
@@ -106,22 +105,10 @@ class SyntaxErrors(Check):
             yield from self._python(merge)
 
     def _python(self, merge: Context) -> Iterator[Finding]:
-        if _python_error(merge.original) is None:
-            error = _python_error(merge.text)
+        if python_error(merge.original) is None:
+            error = python_error(merge.text)
             if error is not None:
                 line, what = error
                 message = f"line {line + 1} of the result is not valid Python any more: {what}"
                 yield self.finding(message, [line])
 
-
-def _python_error(text: str) -> tuple[int, str] | None:
-    """Return (0-based line, reason) where Python's own parser stops, or None."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except SyntaxError as error:
-        return max((error.lineno or 1) - 1, 0), error.msg
-    except (ValueError, RecursionError, MemoryError) as error:
-        return 0, str(error)
-    return None

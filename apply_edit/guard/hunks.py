@@ -74,7 +74,7 @@ def _nearly(key: str, named: set[str]) -> bool:
 
 
 def spliced(original: str, hunks: Iterable[Hunk]) -> str | None:
-    r"""Apply hunks whose old text is in the original exactly once; None where one is not.
+    r"""Apply hunks whose old text is in the original once (or is to go everywhere), else None.
 
     Args:
         original: The file before; line ends are unified for the search.
@@ -88,7 +88,11 @@ def spliced(original: str, hunks: Iterable[Hunk]) -> str | None:
     for hunk in hunks:
         edge = "\n" if hunk.whole_lines else ""
         pairs = [(with_newlines(a, "\n"), with_newlines(b, "\n")) for a, b in readings(hunk)]
-        fitting = [(old, new) for old, new in pairs if old.strip() and text.count(edge + old) == 1]
+        # Several places are meant only in pieces of text; lines share the feed at their borders.
+        most = len(text) if hunk.replace_all and not hunk.whole_lines else 1
+        fitting = [
+            (old, new) for old, new in pairs if old.strip() and 1 <= text.count(edge + old) <= most
+        ]
         if not fitting:
             return None
         old, new = fitting[0]

@@ -66,6 +66,8 @@ class Truncated(Check):
         line = merge.new[-1].rstrip() if merge.new else ""
         if not line.strip() or loose(line) in merge.content_keys or merge.by_instruction:
             return None
+        if merge.wanted is not None and merge.wanted[loose(line)]:
+            return None
         for i in range(start, len(merge.old)):
             if merge.old[i].startswith(line) and len(merge.old[i].rstrip()) > len(line):
                 return i

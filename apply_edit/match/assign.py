@@ -13,9 +13,14 @@ from collections.abc import Sequence
 
 from apply_edit.errors import AmbiguousAnchor, AnchorNotFound
 from apply_edit.match.ladder import FileLines, Found, Place
+from apply_edit.match.locate import anchor_rows
 from apply_edit.types import FileEdit
 
 _MAX_LISTED = 20
+_DECLARES = frozenset(
+    "def class async func function fn impl struct type interface enum trait module public private "
+    "protected static export pub".split()
+)
 
 
 def assign(
@@ -38,12 +43,14 @@ def assign(
     options = [list(spot.places) if spot is not None else [] for spot in located]
     every = [hunk.replace_all for hunk in edit.hunks]
     if any(len(places) > 1 and not every[i] for i, places in enumerate(options)):
-        options = _narrowed(edit, located, options)
+        options = _narrowed(file, edit, located, options)
     _refuse_wrong_numbers(edit, located, options)
     chosen = []
     for i, places in enumerate(options):
         if every[i]:
             chosen.append(_disjoint(places))
+            if edit.hunks[i].occurrences not in (None, len(chosen[-1])):
+                raise ambiguous(i, _statuses(options, every), [p.start + 1 for p in places])
         elif len(places) > 1:
             raise ambiguous(i, _statuses(options, every), [p.start + 1 for p in places])
         else:
@@ -81,10 +88,46 @@ def _disjoint(places: Sequence[Place]) -> tuple[Place, ...]:
     return tuple(kept)
 
 
+def _under_heading(file: FileLines, heading: str, places: list[Place]) -> list[Place]:
+    """Return the only place in the block that a diff's heading names, else all places.
+
+    Example: with the heading ``def b():`` a line that ``a`` and ``b`` both have is meant in ``b``.
+    """
+    rows = anchor_rows(file, (heading,))
+    if len(rows) != 1:
+        return places
+    row = rows[0]
+    depth, words = _indent(file.bodies[row]), {*_DECLARES, *heading.split()[:1]}
+    # Only a line that a tool would have named instead ends what the heading names.
+    end = next(
+        (
+            i
+            for i in range(row + 1, len(file.bodies))
+            if file.bodies[i].split()[:1]
+            and file.bodies[i].split()[0] in words
+            and _indent(file.bodies[i]) <= depth
+        ),
+        len(file.bodies),
+    )
+    inside = [place for place in places if row < place.end and row <= place.start < end]
+    return inside if len(inside) == 1 else places
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def _narrowed(
-    edit: FileEdit, located: Sequence[Found | None], options: list[list[Place]]
+    file: FileLines,
+    edit: FileEdit,
+    located: Sequence[Found | None],
+    options: list[list[Place]],
 ) -> list[list[Place]]:
     """Use the hunks' order, then their line numbers, to tell equal places apart."""
+    options = [
+        _under_heading(file, hunk.heading, places) if hunk.heading and len(places) > 1 else places
+        for hunk, places in zip(edit.hunks, options, strict=True)
+    ]
     if edit.ordered:
         only = _only_order(options)
         if only is not None:

@@ -8,6 +8,7 @@ and check that no other alignment is as good and that nothing broke.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from apply_edit.errors import MergeUndetermined
@@ -18,6 +19,7 @@ from apply_edit.merge.place import Placer
 from apply_edit.merge.runs import Run, find_runs
 from apply_edit.merge.snippet import Snippet, read_snippet, undetermined
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
+from apply_edit.syntax.python import python_error
 from apply_edit.text import split_lines, strip_end
 from apply_edit.types import LazyMerge
 
@@ -27,6 +29,10 @@ __all__ = ["merge_lazy"]
 # the same, that one of them leaves out fewer lines does not decide.
 _EQUAL = 0.25
 _SAME = 0.005
+# Checks beyond the grammar's take about a second per megabyte; larger files go without.
+_MAX_CHECKED = 400_000
+# Languages in which a block cannot define one name twice; elsewhere the first line has to be equal.
+_ONE_PER_NAME = frozenset({"python", "javascript", "go", "php", "ruby", "lua"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,13 @@ def merge_lazy(
     merged = _merge(task, chain)
     _check_alternatives(task, runs, chain, merged)
     _check_syntax(original, merged.text, name)
+    _check_doubles(original, merged.text, name)
     return merged
 
 
 def _outline(text: str, language: str | None) -> Outline:
     lines = tuple(strip_end(line) for line in split_lines(text))
-    return Outline(lines, lambda: _definition_ends(text, language))
+    return Outline(lines, lambda: _definition_ends(text, language), language in ("go", "sql"))
 
 
 def _definition_ends(text: str, language: str | None) -> dict[int, int]:
@@ -165,13 +172,51 @@ def _other_place(run: Run, other: Chain) -> int:
     return run.place
 
 
+def _check_doubles(original: str, text: str, language: str | None) -> None:
+    """Refuse a text that defines a name twice in one block where the original does not."""
+    if language is None or not has_grammar(language) or len(text) > _MAX_CHECKED:
+        return
+    before, after = (_defined(each, language) for each in (original, text))
+    doubled = [name for (name, _), count in after.items() if count > max(1, before[name, _])]
+    if doubled:
+        message = (
+            f"the merged text defines {doubled[0]} twice in one block, so the alignment is not "
+            "to be trusted"
+        )
+        raise MergeUndetermined(message, reason="order", line=1)
+
+
+def _defined(text: str, language: str) -> Counter[tuple[str, str]]:
+    """Say how often a block defines a name, by name and owning line; the highest count of a text.
+
+    Decorated definitions are left out: getters and overloads have their name in common.
+    """
+    outline = Outline(tuple(strip_end(line) for line in split_lines(text)))
+    counts: Counter[tuple[str, int]] = Counter()
+    for found in definitions(text, language):
+        if found.kind in ("function", "method", "class") and found.start_line == found.head_line:
+            head = outline.stripped[found.head_line]
+            name = found.name if language in _ONE_PER_NAME else head
+            counts[name, outline.parents[found.head_line]] += 1
+    highest: Counter[tuple[str, str]] = Counter()
+    for (name, owner), count in counts.items():
+        key = name, outline.stripped[owner] if owner >= 0 else ""
+        highest[key] = max(highest[key], count)
+    return highest
+
+
 def _check_syntax(original: str, text: str, language: str | None) -> None:
     """Refuse a text that does not parse where the original does."""
     if language is None or not has_grammar(language) or text == original:
         return
     faults = error_nodes(text, language)
-    if faults and not error_nodes(original, language):
-        line = faults[0].start_line + 1
+    line = faults[0].start_line + 1 if faults and not error_nodes(original, language) else None
+    checked = language == "python" and len(text) <= _MAX_CHECKED
+    if not faults and checked and python_error(original) is None:
+        # A grammar forgives what Python does not: a head without a body.
+        error = python_error(text)
+        line = None if error is None else error[0] + 1
+    if line is not None:
         message = (
             f"the merged text does not parse (line {line}), so the alignment is not to be trusted"
         )

@@ -5,6 +5,7 @@ Does not know: how the places were found.
 
 from __future__ import annotations
 
+from apply_edit.merge.indent import Scale, scale_of
 from apply_edit.merge.outline import Outline, is_closer, width
 from apply_edit.merge.place import Placed
 from apply_edit.merge.snippet import Segment, Snippet, undetermined
@@ -31,6 +32,7 @@ class Builder:
         self.matches = matches
         self.newline = dominant_newline(text)
         self.ends_open = bool(text) and not text.endswith(("\n", "\r"))
+        self.scale = scale_of(self.lines, original, matches)
         self.out: list[str] = []
         self.spans: list[tuple[int, int]] = []
 
@@ -62,7 +64,7 @@ class Builder:
         segment = item.segment
         if item.leads and segment.before is not None and self.out:
             self._blank(segment.blanks_before - self._blanks_at_end())
-        reindent = Reindent(segment, self.lines, self.original, self.matches)
+        reindent = self.scale or Reindent(segment, self.lines, self.original, self.matches)
         faithful = self._keeps_trailing(segment)
         start = len(self.out)
         for i in range(segment.start, segment.end):
@@ -77,7 +79,7 @@ class Builder:
         if start and not self.out[start - 1].endswith(("\n", "\r")):
             self.out[start - 1] += self.newline
 
-    def _line(self, i: int, reindent: Reindent, as_written: bool) -> str:
+    def _line(self, i: int, reindent: Reindent | Scale, as_written: bool) -> str:
         line = self.lines.lines[i]
         place = self.matches.get(i)
         if place is None:

@@ -191,7 +191,7 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
             text = lines.stripped[i]
             if i in kept and is_closer(text):
                 owner = lines.parents[i]
-                if owner >= 0 and owner not in kept and not _held(kept, i):
+                if owner >= 0 and owner not in kept and not _held(kept, i, owner):
                     del kept[i]
             if i in kept or head_name(text) is None:
                 continue
@@ -225,6 +225,13 @@ def _edges(
     return found
 
 
-def _held(matches: dict[int, int], i: int) -> bool:
-    """Say whether a neighbour is matched to the neighbour."""
-    return matches.get(i - 1) == matches[i] - 1 or matches.get(i + 1) == matches[i] + 1
+def _held(matches: dict[int, int], i: int, owner: int) -> bool:
+    """Say whether a neighbour is matched to the neighbour.
+
+    The line below does not hold a line that closes a new block: it equals the one that closes the
+    block before in the file.
+    """
+    if matches.get(i - 1) == matches[i] - 1:
+        return True
+    inside = any(k in matches for k in range(owner + 1, i))
+    return inside and matches.get(i + 1) == matches[i] + 1

@@ -8,7 +8,7 @@ Does not know: the other segments, but for where they begin and end.
 
 from __future__ import annotations
 
-from apply_edit.merge.outline import Outline, head_name, is_closer
+from apply_edit.merge.outline import Outline, assigned_name, head_name, is_closer
 from apply_edit.merge.snippet import PROSE, Segment, Snippet, undetermined
 from apply_edit.merge.soft import is_comment, pair_lines, same_statement
 
@@ -17,6 +17,11 @@ from apply_edit.merge.soft import is_comment, pair_lines, same_statement
 _EDGE_LINES = 15
 # The end of a block goes for new lines, and so many more of it without further proof.
 _FEW = 40
+
+
+def _is_paragraph(stripped: str) -> bool:
+    """Say whether a line of a document is running text, not a heading, an entry or markup."""
+    return stripped[:1].isalpha() and stripped.endswith((".", "!", "?", ":", ","))
 
 
 def owner_of(lines: Outline, matches: dict[int, int], i: int) -> int | None:
@@ -60,6 +65,9 @@ class Edges:
         if comments is not None:
             return comments, False
         pairs = pair_lines(new, self.lines, near, self.original, self.matches)
+        if not pairs and (behind := self._behind_new_block(segment, first, new)) is not None:
+            return self.start(segment, behind, floor)
+        self._check_owner(first, place, {*self.matches, *pairs})
         if pairs:
             earliest = min(pairs)
             self.matches.update(pairs)
@@ -74,7 +82,42 @@ class Edges:
             self._check_addition(new[-1], new[0], above[-1])
         if above and self.lines.widths[new[0]] > self.lines.widths[first]:
             return above[-1] + 1, True  # the end of the block before, not the start of what follows
+        if above and segment.blanks_before == 0 and self._continues(new, above[-1]):
+            return above[-1] + 1, True
         return place, True
+
+    def _continues(self, new: list[int], old: int) -> bool:
+        """Say whether new lines in front of a gap go on with the entries behind which they stand."""
+        gap = not self.lines.stripped[new[-1] + 1] and not self.original.stripped[old + 1]
+        entries = [*(self.lines.stripped[i] for i in new), self.original.stripped[old]]
+        return gap and all(assigned_name(text) is not None for text in entries)
+
+    def _behind_new_block(self, segment: Segment, first: int, new: list[int]) -> int | None:
+        """Give up a match of the line that closes a new block; return the next matched line.
+
+        Such a line equals the one that closes the block before, which stays where it is.
+        """
+        if not is_closer(self.lines.stripped[first]) or self.lines.parents[first] not in new:
+            return None
+        solid = self.lines.solid_between(first + 1, segment.end)
+        behind = next((i for i in solid if i in self.matches), None)
+        if behind is not None:
+            for i in range(first, behind):
+                self.matches.pop(i, None)
+        return behind
+
+    def _check_owner(self, first: int, place: int, known: set[int]) -> None:
+        """Refuse a new head over a line that the file has under another head at the same depth."""
+        owner = self.lines.parents[first]
+        if owner < 0 or owner in known or is_closer(self.lines.stripped[first]):
+            return
+        same_depth = self.lines.widths[first] == self.original.widths[place]
+        if same_depth and self.original.parents[place] >= 0:
+            message = (
+                "it may be a new block or the new form of the one at line "
+                f"{self.original.parents[place] + 1} of the file"
+            )
+            raise undetermined(self.snippet, owner, "replace_or_add", message)
 
     def _check_addition(self, near: int, far: int, old: int) -> None:
         """Refuse a new line that may as well be another form of the line where it would go.
@@ -84,8 +127,13 @@ class Edges:
             far: The new line next to the marker, so next to ``old`` in the result.
             old: The line of the file next to the matched one.
         """
+        if is_closer(self.original.stripped[old]) and self.original.parents[old] >= 0:
+            old = self.original.parents[old]
         text = self.original.stripped[old]
         twice = self.lines.stripped[far] == text and not is_closer(text)
+        if self.prose and _is_paragraph(self.lines.stripped[near]) and _is_paragraph(text):
+            message = f"the paragraph may be new or replace the one at line {old + 1} of the file"
+            raise undetermined(self.snippet, near, "replace_or_add", message)
         owner = self.lines.parents[near]
         known = owner < 0 or owner in self.matches
         same = self.lines.widths[near] == self.original.widths[old] and same_statement(

@@ -38,6 +38,9 @@ _HEADS = (
         rf"(?:(?P<kind>(?:[\w<>\[\],.?*&:]+\s+)*?))(?P<name>{_WORD})\s*(?:<[^>]*>)?\([^;]*\)[^;={{]*\{{$"
     ),
 )
+_TYPE_WORD = re.compile(
+    r"(?:[\w@.()<>]+\s+)*?(?P<kind>class|interface|struct|enum|trait|impl|record|object|type)\s"
+)
 # One cheap look that spares most lines the patterns above.
 _MAYBE_HEAD = re.compile(
     r"\{$|\($|=>|\b(?:class|interface|struct|enum|trait|module|namespace|record|union|object|protocol|"
@@ -85,6 +88,18 @@ def head_name(stripped: str) -> str | None:
     return None
 
 
+def head_kind(stripped: str) -> str:
+    """Return the word that makes a head that of a type, "" for other heads.
+
+    A constructor has its class's name, and an ``impl`` that of its ``struct``.
+
+    >>> head_kind("public class Foo {"), head_kind("public Foo(int n) {")
+    ('class', '')
+    """
+    match = _TYPE_WORD.match(stripped)
+    return match["kind"] if match is not None else ""
+
+
 def assigned_name(stripped: str) -> str | None:
     """Return what a line assigns or which key it sets: ``total = 1``, ``"name": "x"``, or None.
 
@@ -109,10 +124,12 @@ class Outline:
         lines: Lines without line ends.
         read_ends: Gives the lines behind definitions, by head line, as a grammar sees them. Called
             once, and only when it is needed.
+        names_first: Fields are written with their name before their type: ``port int``.
     """
 
     lines: tuple[str, ...]
     read_ends: Callable[[], dict[int, int]] = dict
+    names_first: bool = False
 
     @cached_property
     def ends(self) -> dict[int, int]:
@@ -167,7 +184,9 @@ class Outline:
 
     def key(self, i: int) -> str:
         """What a line is recognised by as an owner: the name that it defines, or its text."""
-        return head_name(self.stripped[i]) or self.stripped[i]
+        text = self.stripped[i]
+        name = head_name(text)
+        return text if name is None else f"{head_kind(text)} {name}"
 
     @cached_property
     def counts(self) -> Counter[str]:

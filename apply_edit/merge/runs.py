@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from apply_edit.merge.outline import Outline, head_name, is_closer
+from apply_edit.merge.outline import Outline, head_kind, head_name, is_closer
 from apply_edit.merge.snippet import Segment, Snippet
 
 # A line that occurs more often than this does not start a run (it may extend one), unless it is
@@ -25,6 +25,8 @@ _PUNCTUATION = 0.3
 # Next to a marker a snippet shows lines of the file, so that one can see where it stands.
 _EDGE = 3.0
 _LAST = 1.5
+# Among equal lines the one at the same depth is meant, unless the snippet as a whole is shifted.
+_SAME_DEPTH = 0.3
 
 # Value of matching a line of the snippet with a line of the file.
 _Value = Callable[[int, int], float]
@@ -142,7 +144,9 @@ def _named(i: int, lines: Outline, original: Outline) -> list[int]:
     name = head_name(lines.stripped[i])
     if name is None:
         return []
-    places = original.named_places.get(name, [])
+    kind = head_kind(lines.stripped[i])
+    named = original.named_places.get(name, [])
+    places = [p for p in named if head_kind(original.stripped[p]) == kind]
     same_owner = [p for p in places if original.contexts[p] == lines.contexts[i]]
     return same_owner or places
 
@@ -154,7 +158,7 @@ def _same(lines: Outline, i: int, original: Outline, place: int) -> bool:
     if not text or not other or text in original.places:
         return False
     name = head_name(text)
-    return name is not None and name == head_name(other)
+    return name is not None and name == head_name(other) and head_kind(text) == head_kind(other)
 
 
 def _weigher(lines: Outline, original: Outline) -> _Value:
@@ -174,7 +178,9 @@ def _weigher(lines: Outline, original: Outline) -> _Value:
             value += 0.5 * max(0.02, 1 - math.log(owned) / scale)
         if not exact:
             value *= 0.8
-        return value * (1.02 if lines.widths[i] == original.widths[place] else 1.0)
+        if lines.widths[i] != original.widths[place]:
+            return value
+        return value * 1.25 + (_SAME_DEPTH if count > 1 and exact else 0.0)
 
     return weigh
 

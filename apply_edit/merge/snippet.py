@@ -163,6 +163,8 @@ def _ellipsis_elides(
         return False
     if language != "python":
         return True
+    if not previous.endswith((":", '"""', "'''", ",", "(", "[", "{")):
+        return True  # behind a statement three dots are no body
     name = head_name(previous)
     if name in stubs:
         return False

@@ -25,6 +25,13 @@ _CALL = re.compile(r"(?:await\s+)?[\w.$:>-]+!?\(")
 _STATEMENT = re.compile(
     r"(?:@[\w.]+|(?:await\s+)?[\w.$]+!?\(|(?:if|for|while|with|return|raise|throw|switch|match|case|assert|yield)\b)"
 )
+_FIELD = re.compile(
+    r"(?!(?:return|defer|go|case|var|const|type|import|package|goto|break|func|range|select|insert|"
+    r"create|alter|drop|update|delete|from|where|and|or|set|values|primary|foreign|unique|check|"
+    r"constraint|key|index|join|left|inner|on|order|group|by|as|with|union)\b)"
+    r"(?P<name>[a-z_]\w*)\s+[\w*\[(][^=:]*$",
+    re.IGNORECASE,
+)
 _LIKE = 0.75
 _KEYED_LIKE = 0.4
 _MARGIN = 0.1
@@ -64,6 +71,15 @@ def likeness(new: str, old: str) -> float:
     if key is not None and assigned_name(old) is not None and key != assigned_name(old):
         return ratio - 0.2
     return ratio
+
+
+def _alike(new: str, old: str, original: Outline) -> float:
+    """Return the likeness; a field is the new form of the field of its name."""
+    field = _FIELD.match(new) if original.names_first else None
+    other = _FIELD.match(old) if field is not None else None
+    if field is not None and other is not None and field["name"] == other["name"]:
+        return 1.0
+    return likeness(new, old)
 
 
 def same_statement(new: str, old: str) -> bool:
@@ -113,7 +129,8 @@ def pair_lines(
         if _in_new_block(i, lines, matches, pairs):
             continue
         scored = sorted(
-            ((likeness(text, original.stripped[j]), j) for j in old if j > floor), reverse=True
+            ((_alike(text, original.stripped[j], original), j) for j in old if j > floor),
+            reverse=True,
         )
         if not scored or scored[0][0] < _LIKE:
             continue

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
-settings.register_profile("ci", max_examples=2500, deadline=None, suppress_health_check=_QUIET)
-settings.register_profile("local", max_examples=250, deadline=None, suppress_health_check=_QUIET)
+settings.register_profile("ci", max_examples=2000, deadline=None, suppress_health_check=_QUIET)
+settings.register_profile("local", max_examples=200, deadline=None, suppress_health_check=_QUIET)
 
 PROFILE = "ci" if os.environ.get("CI") else "local"
 exact = settings(settings.get_profile(PROFILE))

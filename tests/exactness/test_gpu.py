@@ -9,7 +9,7 @@ from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block
 from apply_edit.decode.transformers_target import TransformersTarget, padded
-from proposers import create
+from proposers import References, create
 from tests.fakes import PieceTokenizer
 from tests.tiny import VOCAB, qwen2_config, tiny_model
 
@@ -44,7 +44,7 @@ def test_every_token_is_the_best_or_nearly(dtype, bound, capacity):
     target = cuda_target(dtype, capacity)
     prompt = tuple(range(40))
     request = Request(prompt, 60)
-    decoding = Decoding(target, TEXT, request, create("cursor", prompt), FixedGamma(8))
+    decoding = Decoding(target, TEXT, request, create("cursor", References(prompt)), FixedGamma(8))
     output = decoding.run()
     rows = rows_of(target, [*prompt, *output.ids])[len(prompt) - 1 : -1]
     chosen = rows.gather(1, torch.tensor(output.ids, device=rows.device)[:, None])[:, 0]

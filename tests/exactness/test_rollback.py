@@ -20,6 +20,16 @@ CONFIGS = {"full": qwen2_config(), "sliding": sliding_config(WINDOW)}
 MODELS = {name: tiny_model(config) for name, config in CONFIGS.items()}
 CAPACITIES = {"dynamic": None, "static": 160}
 
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Models of this size are many times slower on several threads of a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 ids = st.lists(st.integers(0, VOCAB - 1), min_size=1, max_size=7)
 # One step: a linear block of which a part stays, or a tree of which a branch stays.
 linear = st.tuples(st.just("linear"), ids, st.integers(0, 7))

@@ -19,7 +19,7 @@ from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.tree import Branching
-from proposers import Draft, Nothing
+from proposers import NAMES, Draft, Nothing, References, create
 from tests.exactness.profile import exact
 from tests.fakes import FakeTarget, PieceTokenizer, hash_target, tie_target
 
@@ -205,6 +205,19 @@ def test_logprobs_equal_plain(world, request, script, gamma, trees):
     rule = table(*world)
     first = rule(request.prompt_ids).double().log_softmax(-1)[plain.ids[0]]
     assert fast.logprobs[0] == pytest.approx(float(first), abs=1e-9)
+
+
+sources = st.lists(tokens, max_size=12)
+
+
+@exact
+@given(worlds, requests(greedy), st.sampled_from(NAMES), sources, sources, gammas, st.booleans())
+def test_every_proposer_copes_with_any_source(world, request, name, original, snippet, gamma, sure):
+    """Empty, short and unrelated sources, and a perfect prediction, change nothing."""
+    plain = run(world, request, Nothing(), 0)
+    prediction = plain.ids if sure else None
+    references = References(original, snippet, prediction, closing=original[:2])
+    same(run(world, request, create(name, references), gamma), plain)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
-from proposers import create
+from proposers import References, create
 from tests.fakes import ByteTokenizer, scripted_target
 
 FILE = "recording.json"
@@ -33,7 +33,9 @@ class Recording:
         prediction_ids: Ids of the deterministic merge, None where there is none.
         closing_ids: Ids that end an output.
         output_ids: Ids that the target wrote.
-        passes: Per proposer one line per pass: width, drafted, accepted and where from.
+        prediction_edits: Spans of ``prediction_ids`` that come from the edit.
+        passes: Per proposer one line per pass: drafted, accepted, and for each run of the draft
+            region, source, accepted and drafted tokens.
     """
 
     target: str
@@ -43,6 +45,7 @@ class Recording:
     prediction_ids: tuple[int, ...] | None
     closing_ids: tuple[int, ...]
     output_ids: tuple[int, ...]
+    prediction_edits: tuple[tuple[int, int], ...] = ()
     passes: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -64,13 +67,7 @@ def replay(recording: Recording, proposer: str) -> list[str]:
     output = list(recording.output_ids)
     vocab = 1 + max(*output, *recording.original_ids, *recording.closing_ids, 258)
     target = scripted_target(len(_PROMPT), output, vocab)
-    source = create(
-        proposer,
-        recording.original_ids,
-        recording.snippet_ids,
-        recording.prediction_ids,
-        recording.closing_ids,
-    )
+    source = create(proposer, references_of(recording))
     request = Request(_PROMPT, max_new_tokens=len(output))
     result = Decoding(target, ByteTokenizer(), request, source, FixedGamma(GAMMA)).run()
     if list(result.ids) != output:
@@ -78,9 +75,23 @@ def replay(recording: Recording, proposer: str) -> list[str]:
         raise AssertionError(message)
     return [
         f"drafted {record.drafted:3d}  accepted {record.accepted:3d}  "
-        + ", ".join(f"{source} {taken}/{count}" for source, count, taken in record.sources)
+        + ", ".join(
+            f"{region or 'unknown'}/{source} {taken}/{count}"
+            for region, source, count, taken in record.runs
+        )
         for record in result.report.records
     ]
+
+
+def references_of(recording: Recording) -> References:
+    """Return the texts that drafts are copied from; ids alone, so there is no view of them."""
+    return References(
+        tuple(recording.original_ids),
+        tuple(recording.snippet_ids),
+        recording.prediction_ids,
+        tuple((start, end) for start, end in recording.prediction_edits),
+        tuple(recording.closing_ids),
+    )
 
 
 def _compact(value: object) -> str:

@@ -38,11 +38,11 @@ def test_static_storage_masks_what_lies_behind():
 
 
 def test_a_window_counts_positions_not_slots():
-    """In a tree the window of a node reaches back from its depth."""
-    plan = plan_after(3, Block(0, (5, 6, 7), 3, (-1, 0, 0)))
+    """In a tree the window of a node reaches back from its depth, over ancestors at theirs."""
+    plan = plan_after(3, Block(0, (5, 6, 7, 8), 4, (-1, -1, 1, 2)))
     (mask,) = plan.masks(2, 1)
-    # Node 2 is at position 4: it sees position 3 (node 0) and itself, not position 2.
-    assert mask.int().tolist()[2] == [0, 0, 0, 1, 0, 1]
+    # Node 3 is at position 5 and sees 4 (node 2) and itself. Node 1 sits in slot 4, at position 3.
+    assert mask.int().tolist()[3] == [0, 0, 0, 0, 0, 1, 1]
     (grouped,) = plan.masks(2, 3)
     assert torch.equal(grouped, mask.repeat(3, 1))
 

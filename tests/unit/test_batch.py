@@ -6,7 +6,7 @@ from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.errors import DeviceError, PromptTooLong
-from proposers import Draft, Nothing, create
+from proposers import Draft, Nothing, References, create
 from tests.fakes import ByteTokenizer, FakeTarget, scripted_target
 
 BYTES = ByteTokenizer()
@@ -51,13 +51,15 @@ def test_four_files_at_once_equal_four_single_runs():
     target = files_target(FILES)
     batch = Batch(target, BYTES)
     rows = [
-        batch.join(ask(n), create("cursor", file[: len(file) // (n + 1)]), FixedGamma(n + 2))
+        batch.join(
+            ask(n), create("cursor", References(file[: len(file) // (n + 1)])), FixedGamma(n + 2)
+        )
         for n, file in enumerate(FILES)
     ]
     texts = finish(batch, {})
     alone = []
     for n, file in enumerate(FILES):
-        proposer = create("cursor", file[: len(file) // (n + 1)])
+        proposer = create("cursor", References(file[: len(file) // (n + 1)]))
         alone.append(Decoding(target, BYTES, ask(n), proposer, FixedGamma(n + 2)).run())
     assert [texts[row.id].encode() for row in rows] == [out.text.encode() for out in alone] == FILES
     assert [row.report.run_lengths for row in rows] == [out.report.run_lengths for out in alone]
@@ -100,9 +102,9 @@ def test_drafts_reach_their_own_request():
     target = files_target(FILES)
     batch = Batch(target, BYTES)
     rows = [
-        batch.join(ask(0), create("cursor", FILES[0]), FixedGamma(64)),
+        batch.join(ask(0), create("cursor", References(FILES[0])), FixedGamma(64)),
         batch.join(ask(1, prefill_chunk=1), Nothing(), FixedGamma(0)),
-        batch.join(ask(2), create("cursor", FILES[2]), FixedGamma(64)),
+        batch.join(ask(2), create("cursor", References(FILES[2])), FixedGamma(64)),
     ]
     events = batch.step()
     assert [len(events[row.id].ids) for row in rows] == [len(FILES[0]) + 1, 0, len(FILES[2]) + 1]
@@ -160,7 +162,9 @@ def test_a_failed_pass_leaves_every_row_as_it_was():
     """A device that runs out of memory once does not spoil the requests that are decoding."""
     target = files_target(FILES)
     batch = Batch(target, BYTES)
-    rows = [batch.join(ask(n), create("cursor", FILES[n]), FixedGamma(3)) for n in range(2)]
+    rows = [
+        batch.join(ask(n), create("cursor", References(FILES[n])), FixedGamma(3)) for n in range(2)
+    ]
     batch.step()
     right = target.score
 

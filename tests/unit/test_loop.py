@@ -5,7 +5,7 @@ from apply_edit.decode.batch import Batch
 from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding, Output
 from apply_edit.decode.row import Request
-from proposers import Draft, Lookup, Nothing, create
+from proposers import Draft, Lookup, Nothing, References, create
 from tests.fakes import ByteTokenizer, FakeTarget, hash_target, scripted_target
 
 BYTES = ByteTokenizer()
@@ -37,7 +37,7 @@ def test_a_perfect_draft_takes_one_pass():
     """When the whole output is drafted, prompt and draft go through the target in one pass."""
     text = "def f():\n    return 1\n"
     target = script(text)
-    output = decode(target, ask("go", eos_ids=BYTES.eos_ids), create("cursor", text.encode()), 64)
+    output = decode(target, ask("go", eos_ids=BYTES.eos_ids), create("cursor", References(text.encode())), 64)
     assert output.text == text
     assert output.finish == "eos"
     assert target.num_passes == 1
@@ -101,7 +101,7 @@ def test_the_limit_is_never_exceeded():
     for limit in range(1, 9):
         for gamma in range(5):
             target = script("abcdefgh")
-            output = decode(target, ask("go", limit=limit), create("cursor", b"abcdefgh"), gamma)
+            output = decode(target, ask("go", limit=limit), create("cursor", References(b"abcdefgh")), gamma)
             assert output.text == "abcdefgh"[:limit]
             assert output.finish == "length"
             assert max(target.widths) <= 2 + limit
@@ -110,7 +110,7 @@ def test_the_limit_is_never_exceeded():
 def test_the_context_limit_ends_the_output():
     """The output stops when prompt and output fill the context; no block goes beyond it."""
     target = scripted_target(2, b"abcdefgh", BYTES.vocab_size, context_limit=6)
-    output = decode(target, ask("go"), create("cursor", b"abcdefgh"), 8)
+    output = decode(target, ask("go"), create("cursor", References(b"abcdefgh")), 8)
     assert output.text == "abcd"
     assert output.finish == "length"
 
@@ -119,7 +119,7 @@ def test_a_long_prompt_is_read_in_chunks():
     """Chunks of the prompt are passes of their own, and the first draft rides on the last one."""
     target = scripted_target(10, [*b"abc", 256], BYTES.vocab_size)
     request = ask("0123456789", prefill_chunk=4, eos_ids=BYTES.eos_ids)
-    output = decode(target, request, create("cursor", b"abc"), 8)
+    output = decode(target, request, create("cursor", References(b"abc")), 8)
     assert output.text == "abc"
     assert target.widths == [4, 4, 2 + 3]
     assert output.report.prefill_passes == 2

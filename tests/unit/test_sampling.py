@@ -149,7 +149,7 @@ def test_position_noise_draws_from_p():
 def test_the_chi_square_test_can_fail():
     """A sample from another distribution is told apart."""
     with pytest.raises(AssertionError, match="chi-square"):
-        assert_drawn_from({0: 0.5, 1: 0.5}, Counter({0: 1600, 1: 1400}))
+        assert_drawn_from({0: 0.5, 1: 0.5}, Counter({0: 1700, 1: 1300}))
     with pytest.raises(AssertionError, match="impossible"):
         assert_drawn_from({0: 1.0}, Counter({0: 9, 1: 1}))
 

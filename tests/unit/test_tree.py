@@ -4,7 +4,7 @@ from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.decode.tree import Branching, Tree, depths, merge, walk_picks
-from proposers import Draft, Router
+from proposers import Draft, References, Router
 from tests.fakes import ByteTokenizer, scripted_target
 
 ALWAYS = Branching(acceptance=0.5, second=1.0, token_cost=0.0)
@@ -21,6 +21,13 @@ def test_drafts_that_begin_alike_share_nodes():
     assert tree.depths == [0, 1, 2, 1]
     assert tree.height == 3
     assert not tree.is_linear
+
+
+def test_the_same_token_in_two_places_is_two_nodes():
+    """Nodes are shared where all that is before them is shared, and only there."""
+    tree = merge([Draft((1, 2, 2)), Draft((2, 2))])
+    assert tree.ids == (1, 2, 2, 2, 2)
+    assert tree.parents == (-1, 0, 1, -1, 3)
 
 
 def test_one_draft_is_a_linear_tree_and_none_an_empty_one():
@@ -92,13 +99,32 @@ def test_a_drawn_draft_is_chosen_blindly():
     assert len(ALWAYS.choose([Draft((1, 1)), Draft((1, 1))], 2)) == 1
 
 
+class TwoTexts:
+    """Trusts one text, and offers another as the alternative."""
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+    def propose_tree(self, output, limit):
+        """Return what either text has at this place."""
+        done = len(output)
+        return [
+            Draft(tuple(self.first[done : done + limit]), "first"),
+            Draft(tuple(self.second[done : done + limit]), "second"),
+        ]
+
+    def propose(self, output, limit):
+        """Return the draft of the first text."""
+        return self.propose_tree(output, limit)[0]
+
+
 def decode(branching):
-    """Decode a text where the router trusts the snippet and the original is right."""
+    """Decode a text of which the trusted one is wrong in the middle."""
     text = b"abcdefghijk"
     target = scripted_target(2, [*text, 256], 258)
-    router = Router(text, b"abcdXYZW")
+    texts = TwoTexts(b"abcdXYZhijk", text)
     request = Request((1, 2), 50, frozenset({256}), branching=branching)
-    return Decoding(target, ByteTokenizer(), request, router, FixedGamma(3)).run(), target
+    return Decoding(target, ByteTokenizer(), request, texts, FixedGamma(3)).run(), target
 
 
 def test_trees_are_off_unless_asked_for():
@@ -115,15 +141,14 @@ def test_a_tree_saves_passes_and_counts_add_up():
     assert tree.report.passes < plain.report.passes
     widest = max(tree.report.records, key=lambda record: record.drafted)
     assert widest.drafted == sum(count for _, count, _ in widest.sources) == 6
-    assert widest.sources == (("snippet", 3, 0), ("original", 3, 3))
+    assert widest.sources == (("first", 3, 0), ("second", 3, 3))
     assert widest.drafted == widest.accepted + widest.rejected + widest.discarded
     assert target.rows == {}
 
 
 def test_the_router_offers_its_other_references():
     """The first of the drafts is what it would propose alone."""
-    router = Router(b"abcdefgh", b"abcdXYZWe")
-    output = b"abcd"
-    drafts = router.propose_tree(output, 4)
-    assert [bytes(draft.ids) for draft in drafts] == [b"XYZW", b"efgh"]
-    assert Router(b"abcdefgh", b"abcdXYZWe").propose(output, 4) == drafts[0]
+    references = References(b"abcdefgh", b"abcdXYZWe")
+    drafts = Router(references).propose_tree(b"abcd", 4)
+    assert len(drafts) > 1
+    assert Router(references).propose(b"abcd", 4) == drafts[0]
