@@ -11,7 +11,7 @@ from apply_edit.types import EditFormat
 Strategy = Literal["auto", "direct", "model"]
 Scope = Literal["auto", "file"]
 DEFAULT_TARGET = "qwen2.5-coder-1.5b-instruct"
-DEFAULT_GAMMA = 128
+LONGEST_GAMMA = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Config:
         dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
         scope: ``auto`` shows the target windows around the edit where its place is clear, ``file``
             always the whole file.
-        gamma: Longest draft per pass; 0 is plain greedy decoding.
+        gamma: Longest draft per pass, 0 for plain greedy decoding; ``auto`` chooses it for each
+            pass from the cost of passes and what was accepted so far.
         max_new_tokens: Limit of the output; None derives it from the size of file and edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
         disabled_checks: Names of guard checks that are switched off.
@@ -39,7 +40,7 @@ class Config:
     device: str = "auto"
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     scope: Scope = "auto"
-    gamma: int = DEFAULT_GAMMA
+    gamma: int | Literal["auto"] = "auto"
     max_new_tokens: int | None = None
     proposer: str = "router"
     disabled_checks: frozenset[str] = field(default_factory=frozenset)
@@ -50,8 +51,8 @@ class Config:
             _refuse("strategy", self.strategy, "auto, direct or model")
         if self.scope not in get_args(Scope):
             _refuse("scope", self.scope, "auto or file")
-        if not 0 <= self.gamma <= 4096:
-            _refuse("gamma", self.gamma, "a whole number from 0 to 4096")
+        if self.gamma != "auto" and not 0 <= self.gamma <= LONGEST_GAMMA:
+            _refuse("gamma", self.gamma, f"auto or a whole number from 0 to {LONGEST_GAMMA}")
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
             _refuse("max_new_tokens", self.max_new_tokens, "a whole number from 1")
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):

@@ -11,16 +11,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import proposers
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
 from apply_edit.markers import is_marker
+from apply_edit.models.layout import default_home
 from apply_edit.prompt import Prompt, Section, parse, render
 from apply_edit.text import split_lines, strip_end, with_newlines
 from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
+    from apply_edit.decode.acceptance import Acceptance
+    from apply_edit.decode.cost import PassCost
+    from apply_edit.decode.gamma import GammaPolicy
     from apply_edit.decode.loop import Output
     from apply_edit.decode.row import Event
     from apply_edit.decode.target import Target
@@ -40,6 +44,10 @@ class Observer(Protocol):
         """A pass has committed tokens; ``num_expected`` is a guess."""
         ...
 
+    def explained(self, lines: Sequence[str]) -> None:
+        """A text is written; one line per decision about a draft's length."""
+        ...
+
 
 class SilentObserver:
     """Tells nobody."""
@@ -51,6 +59,10 @@ class SilentObserver:
     def decoded(self, event: Event, num_done: int, num_expected: int) -> None:
         """Ignore it."""
         del event, num_done, num_expected
+
+    def explained(self, lines: Sequence[str]) -> None:
+        """Ignore it."""
+        del lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +93,12 @@ class DecodeSettings:
 
     Args:
         proposer: Name of the draft source.
-        gamma: Longest draft per pass.
+        gamma: Longest draft per pass, or ``auto``.
         max_new_tokens: Limit of the output, None for one derived from file and edit.
     """
 
     proposer: str = "router"
-    gamma: int = 128
+    gamma: int | Literal["auto"] = "auto"
     max_new_tokens: int | None = None
 
 
@@ -96,24 +108,35 @@ class Engine:
     Args:
         target: The model.
         tokenizer: Its tokenizer.
+        cost: What a pass costs by its width, for ``gamma="auto"``; None for the usual shape.
         load_s: Seconds that loading took.
     """
 
-    def __init__(self, target: Target, tokenizer: TextTokenizer, load_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        target: Target,
+        tokenizer: TextTokenizer,
+        cost: PassCost | None = None,
+        load_s: float = 0.0,
+    ) -> None:
         self.target = target
         self.tokenizer = tokenizer
         self.load_s = load_s
+        self._cost = cost
+        self._acceptance: Acceptance | None = None
 
     @classmethod
     def load(cls, folder: Path, device: str = "auto", dtype: str = "auto") -> Engine:
         """Load a model folder; see ``transformers_target.load`` for the errors."""
         started = time.perf_counter()
+        from apply_edit.decode.calibrate import cost_of
         from apply_edit.decode.tokens import TextTokenizer
         from apply_edit.decode.transformers_target import load
 
         tokenizer = TextTokenizer.load(folder)
         target = load(folder, tokenizer.vocab_size, device, dtype)
-        return cls(target, tokenizer, time.perf_counter() - started)
+        cost = cost_of(target, folder, default_home() / "calibration")
+        return cls(target, tokenizer, cost, time.perf_counter() - started)
 
     def rewrite(
         self,
@@ -136,7 +159,7 @@ class Engine:
         Raises:
             PromptTooLong: File, edit and result do not fit the context.
         """
-        from apply_edit.decode.gamma import FixedGamma
+        from apply_edit.decode.gamma import CostGamma, explain_line
         from apply_edit.decode.loop import Decoding
         from apply_edit.decode.row import Request
 
@@ -150,9 +173,8 @@ class Engine:
         self._require_room(len(prompt_ids), expected)
         request = Request(prompt_ids, limit, eos_ids=self.tokenizer.eos_ids, stop=(prompt.stop,))
         proposer = self.proposer(settings.proposer, job, prompt.stop)
-        decoding = Decoding(
-            self.target, self.tokenizer, request, proposer, FixedGamma(settings.gamma), cancelled
-        )
+        policy = self._policy(settings.gamma, expected)
+        decoding = Decoding(self.target, self.tokenizer, request, proposer, policy, cancelled)
         watcher.stage("prefill")
         done = 0
         for event in decoding:
@@ -160,9 +182,21 @@ class Engine:
                 watcher.stage("decode")
             done += len(event.ids)
             watcher.decoded(event, done, expected)
+        if isinstance(policy, CostGamma):
+            self._acceptance = policy.acceptance.carried()
+            watcher.explained([explain_line(decision) for decision in policy.decisions])
         output = decoding.output
         output.report.load_s, self.load_s = self.load_s, 0.0
         return parse(prompt, output.text), output
+
+    def _policy(self, gamma: int | Literal["auto"], expected_tokens: int) -> GammaPolicy:
+        from apply_edit.decode.cost import PassCost
+        from apply_edit.decode.gamma import CostGamma, FixedGamma
+
+        if gamma != "auto":
+            return FixedGamma(gamma)
+        self._cost = self._cost or PassCost.usual("cpu")
+        return CostGamma(self._cost, self._acceptance, expected_tokens=expected_tokens)
 
     def encode(self, prompt: Prompt) -> list[int]:
         """Turn a prompt into ids: chat template and tags as control, content as data."""

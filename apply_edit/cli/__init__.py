@@ -14,6 +14,7 @@ from rich.table import Table
 
 import apply_edit
 from apply_edit.cli.apply import apply_command
+from apply_edit.cli.calibrate import calibrate_command
 from apply_edit.cli.exit_codes import EXIT_CODES, INTERRUPTED, exit_code
 from apply_edit.cli.group import DefaultGroup
 from apply_edit.cli.lab import lab_group
@@ -44,6 +45,7 @@ def checks_command() -> None:
 
 cli.add_command(apply_command)
 cli.add_command(models_group)
+cli.add_command(calibrate_command)
 cli.add_command(lab_group)
 
 

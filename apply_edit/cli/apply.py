@@ -78,7 +78,7 @@ def _apply_one(options: dict[str, Any], console: Console) -> Merged:
     edit = _read_edit(options["edit"])
     source, stamp = _read(path)
     original = None if stamp.sha256 is None else source.text
-    with ProgressObserver(console, quiet=options["quiet"]) as observer:
+    with ProgressObserver(console, quiet=options["quiet"], explain=options["explain"]) as observer:
         progress = ConsoleProgress(console)
         applier = Applier(to_config(options), observer=observer, progress=progress)
         result = applier.apply(original, edit, path=str(path), instruction=options["instruction"])
@@ -95,7 +95,7 @@ def _apply_patch(options: dict[str, Any], console: Console) -> list[Merged]:
         message = "with --root every part of the edit must name its file (a diff or V4A patch does)"
         raise ConfigError(message, option="root")
     merged = []
-    with ProgressObserver(console, quiet=options["quiet"]) as observer:
+    with ProgressObserver(console, quiet=options["quiet"], explain=options["explain"]) as observer:
         applier = Applier(config, observer=observer, progress=ConsoleProgress(console))
         for part in parsed.files:
             path = resolve_inside(root, str(part.path))

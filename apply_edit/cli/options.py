@@ -8,12 +8,30 @@ from typing import Any
 
 import click
 
-from apply_edit.config import DEFAULT_GAMMA, DEFAULT_TARGET, Config
+from apply_edit.config import DEFAULT_TARGET, Config
 from apply_edit.errors import ConfigError
 from apply_edit.types import EditFormat
 from proposers import NAMES
 
 Command = Callable[..., Any]
+
+
+class GammaType(click.ParamType[int | str]):
+    """A whole number, or ``auto``."""
+
+    name = "auto|N"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Read the option; the range is checked by ``Config``."""
+        if value == "auto":
+            return "auto"
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither auto nor a whole number", param, ctx)
+
 
 _INPUT = (
     click.argument("file", required=False, type=click.Path(path_type=Path)),
@@ -105,10 +123,15 @@ _HOW = (
     ),
     click.option(
         "--gamma",
-        type=int,
-        default=DEFAULT_GAMMA,
+        type=GammaType(),
+        default="auto",
         show_default=True,
-        help="Longest draft per pass; 0 is plain decoding.",
+        help="Longest draft per pass; 0 is plain decoding, auto chooses for each pass.",
+    ),
+    click.option(
+        "--explain",
+        is_flag=True,
+        help="Print to standard error how each draft's length was chosen.",
     ),
     click.option(
         "--max-new-tokens", type=int, help="Limit of the output; derived from the file by default."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,12 @@ class ProgressObserver:
     Args:
         console: Where to show it.
         quiet: Show nothing.
+        explain: Print each decision about a draft's length, on a terminal or not.
     """
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+    def __init__(self, console: Console, *, quiet: bool = False, explain: bool = False) -> None:
+        self._console = console
+        self._explain = explain
         self._shown = console.is_terminal and not quiet
         self._bar = Progress(
             SpinnerColumn(),
@@ -71,6 +75,12 @@ class ProgressObserver:
         detail = f"{num_done} tokens, {num_done / self._passes:.0f} per pass"
         total = max(num_expected, num_done)
         self._bar.update(self._task, completed=num_done, total=total, detail=detail)
+
+    def explained(self, lines: Sequence[str]) -> None:
+        """Print the decisions."""
+        if self._explain:
+            for line in lines:
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_diff(console: Console, diff: str) -> None:

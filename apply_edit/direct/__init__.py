@@ -14,7 +14,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from apply_edit import markers
-from apply_edit.match.assign import assign
+from apply_edit.direct.splice import LineEdit, line_edits, splice
+from apply_edit.direct.textual import replace_text
 from apply_edit.errors import (
     AmbiguousAnchor,
     AnchorNotFound,
@@ -24,12 +25,11 @@ from apply_edit.errors import (
     MergeUndetermined,
     OverlappingHunks,
 )
-from apply_edit.match.locate import ALREADY, bodies, locate
+from apply_edit.match.assign import assign
 from apply_edit.match.ladder import FileLines, Found, Place, changes
+from apply_edit.match.locate import ALREADY, bodies, locate
 from apply_edit.match.near import not_found
-from apply_edit.direct.splice import LineEdit, line_edits, splice
 from apply_edit.text import dominant_newline, line_end, split_lines, strip_end
-from apply_edit.direct.textual import replace_text
 from apply_edit.types import DirectResult, FileEdit, FileOp, Hunk, HunkOutcome, Notice, ParsedEdit
 
 _BOM = "\ufeff"

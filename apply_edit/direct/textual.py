@@ -8,10 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from apply_edit.match.assign import ambiguous
-from apply_edit.match.locate import ALREADY
-from apply_edit.match.ladder import PUNCTUATION, changes
 from apply_edit.direct.splice import merge_line
+from apply_edit.match.assign import ambiguous
+from apply_edit.match.ladder import PUNCTUATION, changes
+from apply_edit.match.locate import ALREADY
 from apply_edit.text import dominant_newline, line_end, split_lines, strip_end
 from apply_edit.types import Hunk
 

@@ -25,8 +25,8 @@ _CODE_LINE = re.compile(
 )
 _SENTENCE = re.compile(r"^(?:[-*]\s+|\d+[.)]\s+)?[A-Z`][^\n]*\s[^\n]*[a-z][^\n]*$")
 _MARK = re.compile(
-    r"^\s*(?:(?:<{5,9}|-{5,9}) SEARCH|(?:>{5,9}|\+{5,9}) REPLACE|\*\*\* \w+ (?:Patch|File)|@@|--- \S|"
-    r"\+\+\+ \S|diff --git |(?:`{3,}|~{3,})(?:diff|patch|udiff)\b|---FIND)"
+    r"^\s*(?:(?:<{5,9}|-{5,9}) SEARCH|(?:>{5,9}|\+{5,9}) REPLACE|\*\*\* \w+ (?:Patch|File)|@@|"
+    r"--- \S|\+\+\+ \S|diff --git |(?:`{3,}|~{3,})(?:diff|patch|udiff)\b|---FIND)"
     r"|[\"'](?:old_str|old_string|oldText|old_text)[\"']"
 )
 _IMPERATIVE = re.compile(
@@ -38,6 +38,7 @@ _IMPERATIVE = re.compile(
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"[A-Z]{2,}\b")
+_DOCUMENTS = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc")
 _ALIKE = 60
 _MAX_LINE = 400
 _WORDY = re.compile(r"^[A-Z\"'`][^\n]*[a-z][^\n]*$")
@@ -52,9 +53,9 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
         path: The file's path; a snippet in that file's own notation is not mistaken for an edit.
     """
     if _has_own_marks(edit, original):
-        return _unstructured(edit, original)
+        return _unstructured(edit, original, path)
     if _begins_like(edit, original):
-        return _unmarked(edit, original)
+        return _unmarked(edit, original, path)
     if v4a.looks_like(edit):
         return EditFormat.V4A
     if str_replace.looks_like(edit) and not _is_new_json(edit, original, path):
@@ -65,12 +66,14 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
         return EditFormat.SEARCH_REPLACE
     if udiff.looks_like(edit):
         return EditFormat.UDIFF
-    return _unmarked(edit, original)
+    return _unmarked(edit, original, path)
 
 
-def _unmarked(edit: str, original: str | None) -> EditFormat:
+def _unmarked(edit: str, original: str | None, path: str | None) -> EditFormat:
     """Tell the formats that have no marks of their own, diffs without headers among them."""
-    return EditFormat.UDIFF if _is_bare_diff(edit, original) else _unstructured(edit, original)
+    return (
+        EditFormat.UDIFF if _is_bare_diff(edit, original) else _unstructured(edit, original, path)
+    )
 
 
 def _has_own_marks(edit: str, original: str | None) -> bool:
@@ -138,7 +141,8 @@ def _is_bare_diff(edit: str, original: str | None) -> bool:
     return 4 * sum(text in known for text in plain) >= 3 * len(plain) > 0
 
 
-def _unstructured(edit: str, original: str | None) -> EditFormat:
+def _unstructured(edit: str, original: str | None, path: str | None) -> EditFormat:
+    document = path is not None and path.lower().endswith(_DOCUMENTS)
     code, info = outer_code(edit, original)
     # Beyond this length a line is data; looking at it closely would take too long.
     lines = [line[:_MAX_LINE] for line in edit_lines(code) if line.strip()]
@@ -152,7 +156,7 @@ def _unstructured(edit: str, original: str | None) -> EditFormat:
         return EditFormat.WHOLE
     if any(markers.is_bare_ellipsis(line) for line in fresh):
         return EditFormat.LAZY
-    return EditFormat.WHOLE if _covers(lines, original) else EditFormat.LAZY
+    return EditFormat.WHOLE if _covers(lines, original, document=document) else EditFormat.LAZY
 
 
 def _several_named(edit: str) -> bool:
@@ -178,11 +182,12 @@ def _is_prose(lines: list[str]) -> bool:
     return wordy * 3 >= len(lines) * 2 and code * 3 <= len(lines)
 
 
-def _covers(lines: list[str], original: str) -> bool:
+def _covers(lines: list[str], original: str, *, document: bool = False) -> bool:
     """Say whether a text without markers speaks for the whole file.
 
     It does where it begins and ends like the file, where the file is one definition and it begins
-    like that, or where it repeats most of the file's lines.
+    like that, or where it repeats most of the file's lines. A document is whole where it begins
+    like the file and is about as long.
     """
     rows = [line[:_MAX_LINE].rstrip() for line in edit_lines(original) if line.strip()]
     own = [row.strip() for row in rows]
@@ -191,7 +196,9 @@ def _covers(lines: list[str], original: str) -> bool:
         return True
     outermost = [row for row in rows if not row[0].isspace()]
     single = outermost[:1] == rows[:1] and not any(c.isalnum() for c in "".join(outermost[1:]))
-    if single and len(new) > 1 and _alike(own[0], new[0]):
+    if single and (len(new) > 1 or len(own) == 1) and _alike(own[0], new[0]):
+        return True
+    if document and own[0] == new[0] and len(new) * 10 >= len(own) * 6:
         return True
     if own[0] == new[0] and own[-1] == new[-1]:
         return True

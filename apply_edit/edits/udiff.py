@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from apply_edit.edits.diff_body import BodyLine, build, read_line, without_end
+from apply_edit.edits.diff_paths import file_path, git_path, unquote, without_stamp
 from apply_edit.edits.unwrap import edit_lines, fences
 from apply_edit.errors import EditParseError
 from apply_edit.text import strip_end
@@ -20,7 +21,6 @@ from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, Notice, ParsedE
 
 _HUNK = re.compile(r"^@@+(?:\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*@@+)?(?P<heading>.*)")
 _OLD, _NEW = re.compile(r"^--- +(\S.*)$"), re.compile(r"^\+\+\+ +(\S.*)$")
-_STAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d.*$")
 _GIT = re.compile(r"^diff --git (.+)$")
 _EXTENDED = re.compile(
     r"^(?:index [0-9a-f]|old mode |new mode |new file mode |deleted file mode |similarity index |"
@@ -29,7 +29,6 @@ _EXTENDED = re.compile(
 _NOTE = re.compile(r"^\\ ?No newline|^\\ .*(?i:newline)")
 _CONTEXT_DIFF = re.compile(r"^\*\*\* \d+(?:,\d+)? \*{4}$")
 _SIGNATURE = re.compile(r"^-- ?$")
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 @dataclass(slots=True)
@@ -159,15 +158,15 @@ class _Reader:
     def _header(self, section: _Section, line: str) -> None:
         git, old, new = _GIT.match(line), _OLD.match(line), _NEW.match(line)
         if git:
-            section.git = _git_path(git[1])
+            section.git = git_path(git[1])
         elif old and not section.hunks:
-            section.old = _path(old[1])
+            section.old = file_path(old[1])
         elif new and not section.hunks:
-            section.new = _path(new[1])
+            section.new = file_path(new[1])
         elif line.startswith("rename to "):
-            section.renamed_to = _unquote(line.removeprefix("rename to "))
+            section.renamed_to = unquote(line.removeprefix("rename to "))
         elif line.startswith("rename from "):
-            section.old = section.old or _unquote(line.removeprefix("rename from "))
+            section.old = section.old or unquote(line.removeprefix("rename from "))
         elif line.startswith("new file mode"):
             section.created = True
         elif line.startswith("deleted file mode"):
@@ -250,13 +249,12 @@ class _Reader:
             not after.strip() or _HUNK.match(after) is not None
         )
 
-
     def _names_one_file(self, line: str) -> bool:
         """Say whether this line and the next are the headers of a file, whatever counts say."""
         old, new = _OLD.match(line), _NEW.match(_at(self.lines, self.i + 1))
         if old is None or new is None:
             return False
-        names = _STAMP.sub("", old[1]).strip(), _STAMP.sub("", new[1]).strip()
+        names = without_stamp(old[1]), without_stamp(new[1])
         prefixed = names[0].startswith("a/") and names[1].startswith("b/")
         return prefixed and names[0][2:] == names[1][2:]
 
@@ -316,37 +314,3 @@ def _without_headers(lines: list[str]) -> tuple[FileEdit, ...]:
         message = "there is no hunk in the text: no @@ line, no line that begins with + or -"
         raise EditParseError(message, line=1)
     return (FileEdit(None, FileOp.UPDATE, (replace(hunk, edit_line=1),), ordered=True),)
-
-
-def _path(name: str) -> str:
-    """Take time stamp, quotes and the prefixes ``a/`` and ``b/`` off a header's path."""
-    name = name.strip()
-    name = _unquote(name) if name.startswith('"') else _STAMP.sub("", name).strip()
-    return name[2:] if name.startswith(("a/", "b/")) else name
-
-
-def _git_path(names: str) -> str | None:
-    """Return the path of a ``diff --git`` line, where both names are the same."""
-    if names.startswith('"'):
-        return _path(names.split('" "')[-1].strip('"'))
-    half = len(names) // 2
-    for middle in [half, *range(len(names))]:
-        if names[middle : middle + 1] == " ":
-            left, right = names[:middle], names[middle + 1 :]
-            if left.split("/", 1)[-1] == right.split("/", 1)[-1]:
-                return _path(left)
-    return None
-
-
-def _unquote(name: str) -> str:
-    r"""Undo the C-style quoting of git: ``"a\tb"``."""
-    if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
-        return name
-    raw = re.sub(r"(?:\\[0-7]{3})+", _octal, name[1:-1])
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), raw)
-
-
-def _octal(match: re.Match[str]) -> str:
-    """Decode a run of octal escapes, which are bytes of UTF-8."""
-    data = bytes(int(code, 8) & 255 for code in match[0].split("\\")[1:])
-    return data.decode("utf-8", errors="replace")

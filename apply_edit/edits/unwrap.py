@@ -15,6 +15,14 @@ from apply_edit.markers import is_marker
 from apply_edit.text import split_lines, strip_end
 
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
+_THOUGHTS = re.compile(
+    r"\s*(?P<tag><think(?:ing)?>).*?</think(?:ing)?>[ \t]*\r?\n?(?P<rest>.*)\Z", re.DOTALL
+)
+_TAGGED = re.compile(
+    r"\s*(?P<tag><(?P<name>updated[-_]?(?:code|file)|update|final[-_]?code|merged[-_]?code|answer|"
+    r"output|result|edit|code[-_]?edit)>)[ \t]*\r?\n(?P<rest>.*\n)[ \t]*</(?P=name)>\s*\Z",
+    re.DOTALL | re.IGNORECASE,
+)
 _NAME_TRIM = "`*_\"' \t:#"
 
 
@@ -98,6 +106,7 @@ def outer_code(text: str, original: str | None = None) -> tuple[str, str | None]
     >>> outer_code("Here it is:\n```python\nx = 1\n```\nDone.\n")
     ('x = 1\n', 'python')
     """
+    text = _without_tags(text, original or "")
     lines = edit_lines(text)
     opening = next((i for i, line in enumerate(lines) if _is_fence(line)), None)
     if opening is None or _own_fence(lines, original):
@@ -117,6 +126,16 @@ def outer_code(text: str, original: str | None = None) -> tuple[str, str | None]
     if _is_content(around, original):
         return text, None
     return block.code, block.info
+
+
+def _without_tags(text: str, original: str) -> str:
+    """Take away a model's thoughts before its answer, and a tag around all of it."""
+    for pattern in (_THOUGHTS, _TAGGED):
+        match = pattern.match(text)
+        # The root of a new XML file may have any name.
+        if match is not None and original.strip() and match["tag"] not in original:
+            text = match["rest"]
+    return text
 
 
 def _is_fence(line: str) -> bool:

@@ -95,7 +95,9 @@ class _Reader:
             line = strip_end(self.lines[i])
             if _END.match(line):
                 self._close_file()
-                again = next((k for k in range(i, len(self.lines)) if _BEGIN.match(self.lines[k])), None)
+                again = next(
+                    (k for k in range(i, len(self.lines)) if _BEGIN.match(self.lines[k])), None
+                )
                 return True if again is None else self.read(again + 1)
             header = _FILE.match(line)
             if header is not None and not line.startswith("+"):

@@ -111,4 +111,3 @@ class SyntaxErrors(Check):
                 line, what = error
                 message = f"line {line + 1} of the result is not valid Python any more: {what}"
                 yield self.finding(message, [line])
-

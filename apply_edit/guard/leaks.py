@@ -237,10 +237,16 @@ def _foreign(
 ) -> Iterator[Finding]:
     """Find new lines with a pattern whose very words occur neither in the file nor in the edit."""
     lines: list[int] = []
+    # An answer of code is written by a model: what it has around the code is no excuse.
+    answer = merge.edit.format in (EditFormat.WHOLE, EditFormat.LAZY) and merge.original.strip()
+    first, last = merge.ends
+    edges = {*first[:1], *last[-1:]} if answer else set()
     for j in merge.inserted:
         line = merge.new[j]
         hits = [m[0].strip() for p in patterns if (m := (p.search(line)))]
-        if any(hit not in merge.original and hit not in merge.edit_text for hit in hits):
+        alone = j in edges and any(p.fullmatch(line.strip()) for p in patterns)
+        excuse = "" if alone else merge.edit_text
+        if any(hit not in merge.original and hit not in excuse for hit in hits):
             lines.append(j)
     if lines:
         message = (

@@ -18,8 +18,10 @@ from apply_edit.types import FileEdit
 
 _MAX_LISTED = 20
 _DECLARES = frozenset(
-    "def class async func function fn impl struct type interface enum trait module public private "
-    "protected static export pub".split()
+    (
+        *("def", "class", "async", "func", "function", "fn", "impl", "struct", "type", "interface"),
+        *("enum", "trait", "module", "public", "private", "protected", "static", "export", "pub"),
+    )
 )
 
 

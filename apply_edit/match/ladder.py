@@ -32,6 +32,8 @@ PUNCTUATION = str.maketrans(
 SIMILARITY_FLOOR = 0.9
 SIMILARITY_MARGIN = 0.1
 _LINE_FLOOR = 0.8
+_LEAST_COMPARED = 10
+_NUMBER = re.compile(r"\d+")
 _MAX_VOTES = 100
 _MAX_STARTS = 40
 # Comparing is quadratic in the length of lines; minified files have lines of megabytes.
@@ -380,10 +382,17 @@ def _window_score(window: list[str], wanted: list[str], firm: set[int]) -> float
             ratios.append(1.0)
             continue
         alike = ratio(have, want)
-        if i in firm or alike < _LINE_FLOOR:
+        if i in firm or alike < _LINE_FLOOR or not _may_be_misquoted(have, want):
             return None
         ratios.append(alike)
     return sum(ratios) / len(ratios)
+
+
+def _may_be_misquoted(have: str, want: str) -> bool:
+    """Say whether two similar lines may be one; short lines and other numbers are other lines."""
+    if min(len(have), len(want)) < _LEAST_COMPARED:
+        return False
+    return _NUMBER.findall(have) == _NUMBER.findall(want)
 
 
 def ratio(left: str, right: str) -> float:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 from apply_edit.errors import AnchorNotFound
-from apply_edit.match.locate import anchor_rows, bodies
 from apply_edit.match.ladder import (
     MAX_COMPARED,
     NORMS,
@@ -21,6 +20,7 @@ from apply_edit.match.ladder import (
     run_places,
     trimmed,
 )
+from apply_edit.match.locate import anchor_rows, bodies
 from apply_edit.types import Hunk
 
 

@@ -21,7 +21,7 @@ _FEW = 40
 
 def _is_paragraph(stripped: str) -> bool:
     """Say whether a line of a document is running text, not a heading, an entry or markup."""
-    return stripped[:1].isalpha() and stripped.endswith((".", "!", "?", ":", ","))
+    return stripped[:1].isalpha()
 
 
 def owner_of(lines: Outline, matches: dict[int, int], i: int) -> int | None:
@@ -65,8 +65,6 @@ class Edges:
         if comments is not None:
             return comments, False
         pairs = pair_lines(new, self.lines, near, self.original, self.matches)
-        if not pairs and (behind := self._behind_new_block(segment, first, new)) is not None:
-            return self.start(segment, behind, floor)
         self._check_owner(first, place, {*self.matches, *pairs})
         if pairs:
             earliest = min(pairs)
@@ -87,24 +85,10 @@ class Edges:
         return place, True
 
     def _continues(self, new: list[int], old: int) -> bool:
-        """Say whether new lines in front of a gap go on with the entries behind which they stand."""
+        """Say whether new lines in front of a gap are entries like the one before the gap."""
         gap = not self.lines.stripped[new[-1] + 1] and not self.original.stripped[old + 1]
         entries = [*(self.lines.stripped[i] for i in new), self.original.stripped[old]]
         return gap and all(assigned_name(text) is not None for text in entries)
-
-    def _behind_new_block(self, segment: Segment, first: int, new: list[int]) -> int | None:
-        """Give up a match of the line that closes a new block; return the next matched line.
-
-        Such a line equals the one that closes the block before, which stays where it is.
-        """
-        if not is_closer(self.lines.stripped[first]) or self.lines.parents[first] not in new:
-            return None
-        solid = self.lines.solid_between(first + 1, segment.end)
-        behind = next((i for i in solid if i in self.matches), None)
-        if behind is not None:
-            for i in range(first, behind):
-                self.matches.pop(i, None)
-        return behind
 
     def _check_owner(self, first: int, place: int, known: set[int]) -> None:
         """Refuse a new head over a line that the file has under another head at the same depth."""

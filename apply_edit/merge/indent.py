@@ -87,6 +87,8 @@ def _depth(line: str) -> int:
 def _unit(outline: Outline) -> int:
     """Return the size of the smallest indentation."""
     depths = [_depth(line) for line in outline.lines if line.strip()]
-    return min((depth for depth in depths if depth and depth != 1), default=1) if (
-        _sign(outline) == " "
-    ) else 1
+    return (
+        min((depth for depth in depths if depth and depth != 1), default=1)
+        if (_sign(outline) == " ")
+        else 1
+    )

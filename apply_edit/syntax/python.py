@@ -12,8 +12,8 @@ import warnings
 def python_error(text: str) -> tuple[int, str] | None:
     """Return (0-based line, reason) where Python's own parser stops, or None.
 
-    >>> python_error("def f():\\n"), python_error("x = 1\\n")
-    ((0, 'expected an indented block after function definition on line 1'), None)
+    >>> python_error("x = = 1"), python_error("x = 1")
+    ((0, 'invalid syntax'), None)
     """
     try:
         with warnings.catch_warnings():
