@@ -52,7 +52,7 @@ class ApplyEditError(Exception):
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, **fields: Any) -> None:
+    def __init__(self, message: str, **fields: Any) -> None:  # noqa: ANN401 any JSON value
         super().__init__(message)
         self.message = message
         self.fields: dict[str, Any] = fields
@@ -136,9 +136,9 @@ class ApplyError(ApplyEditError):
 class AnchorNotFound(ApplyError):
     """The text that the edit names is not in the file.
 
-    Fields: ``hunk`` (0-based), ``nearest`` (``{"start_line", "end_line", "score", "first_difference":
-    {"expected", "found", "line"}}`` or ``None``), ``already_applied`` (bool), ``hunks`` (a status per
-    hunk).
+    Fields: ``hunk`` (0-based), ``nearest`` (``{"start_line", "end_line", "score",
+    "first_difference": {"expected", "found", "line"}}`` or ``None``), ``already_applied`` (bool),
+    ``hunks`` (a status per hunk).
     """
 
     code = "anchor_not_found"

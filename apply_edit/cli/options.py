@@ -28,7 +28,7 @@ class GammaType(click.ParamType[int | str]):
         if value == "auto":
             return "auto"
         try:
-            return int(value)
+            return int(str(value))
         except ValueError:
             self.fail(f"{value!r} is neither auto nor a whole number", param, ctx)
 

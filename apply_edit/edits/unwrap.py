@@ -119,7 +119,8 @@ def outer_code(text: str, original: str | None = None) -> tuple[str, str | None]
         (i for i in range(opening + 1, len(lines)) if _closes(lines[i], first["fence"])),
         default=None,
     )
-    if only_fence_before and last is not None and not "".join(lines[last + 1 :]).strip():
+    ends = last is not None and not "".join(lines[last + 1 :]).strip()
+    if only_fence_before and last is not None and ends and not _in_a_row(fences(text)):
         return "".join(lines[opening + 1 : last]), first["info"].strip()
     block = fences(text)[0]
     around = [*lines[:opening], *split_lines(text.partition(block.code)[2])[1:]]
@@ -136,6 +137,11 @@ def _without_tags(text: str, original: str) -> str:
         if match is not None and original.strip() and match["tag"] not in original:
             text = match["rest"]
     return text
+
+
+def _in_a_row(blocks: list[Fenced]) -> bool:
+    """Say whether blocks follow one another, and are not fences inside an outer one."""
+    return len(blocks) > 1 and all(b.closed for b in blocks) and all(b.info for b in blocks[1:])
 
 
 def _is_fence(line: str) -> bool:

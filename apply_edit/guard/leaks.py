@@ -170,6 +170,9 @@ class LeakedProse(Check):
         if merge.by_instruction:
             # A sentence may ask for a docstring, which is prose too, but not on the very edge.
             first, last = first[:1], last[-1:]
+        # In a whole file for a program, such a line is the model's, although it is in the edit.
+        whole = merge.edit.format is EditFormat.WHOLE and bool(merge.original.strip())
+        answer = whole and merge.language is not None and not merge.is_prose
         fresh = set(merge.inserted)
         edges = [*((j, _OPENING) for j in first), *((j, _CLOSING) for j in last)]
         lines = sorted(
@@ -179,8 +182,13 @@ class LeakedProse(Check):
                 if j in fresh
                 and not merge.new[j][:1].isspace()
                 and pattern.match(merge.new[j])
-                and merge.new_keys[j] not in merge.content_keys
-                and merge.new[j].strip() not in merge.edit_text
+                and (
+                    answer
+                    or (
+                        merge.new_keys[j] not in merge.content_keys
+                        and merge.new[j].strip() not in merge.edit_text
+                    )
+                )
             }
         )
         if lines:

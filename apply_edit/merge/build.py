@@ -6,7 +6,7 @@ Does not know: how the places were found.
 from __future__ import annotations
 
 from apply_edit.merge.indent import Scale, scale_of
-from apply_edit.merge.outline import Outline, is_closer, width
+from apply_edit.merge.outline import Outline, head_name, is_closer, width
 from apply_edit.merge.place import Placed
 from apply_edit.merge.snippet import Segment, Snippet, undetermined
 from apply_edit.text import dominant_newline, split_lines, strip_end
@@ -63,7 +63,8 @@ class Builder:
     def _segment(self, item: Placed) -> None:
         segment = item.segment
         if item.leads and segment.before is not None and self.out:
-            self._blank(segment.blanks_before - self._blanks_at_end())
+            wanted = segment.blanks_before or self._usual_gap(segment.start, item.start)
+            self._blank(wanted - self._blanks_at_end())
         reindent = self.scale or Reindent(segment, self.lines, self.original, self.matches)
         faithful = self._keeps_trailing(segment)
         start = len(self.out)
@@ -75,7 +76,8 @@ class Builder:
             following = self.original.next_solid(item.end)
             below = following - item.end
             if following < len(self.raw) and not is_closer(self.original.stripped[following]):
-                self._blank(segment.blanks_after - below)
+                wanted = segment.blanks_after or self._gap_above(following)
+                self._blank(wanted - below)
         if start and not self.out[start - 1].endswith(("\n", "\r")):
             self.out[start - 1] += self.newline
 
@@ -106,6 +108,28 @@ class Builder:
         for _ in range(count):
             self._mark(len(self.out))
             self.out.append(self.newline)
+
+    def _usual_gap(self, i: int, at: int) -> int:
+        """Return how many blank lines a new definition gets that has none in the snippet.
+
+        As many as the last definition before it at the same depth has above it.
+        """
+        if head_name(self.lines.stripped[i]) is None:
+            return 0
+        for head in reversed(self.original.solid_between(0, at)):
+            same_depth = self.original.widths[head] == self.lines.widths[i]
+            if same_depth and (gap := self._gap_above(head)):
+                return gap
+        return 0
+
+    def _gap_above(self, head: int) -> int:
+        """Return how many blank lines stand above a definition of the file; 0 for other lines."""
+        text = self.original.stripped
+        if head_name(text[head]) is None:
+            return 0
+        while head and text[head - 1].startswith(("@", "#", "//", "*", "/*")):
+            head -= 1
+        return head - 1 - self.original.previous_solid(head)
 
     def _blanks_at_end(self) -> int:
         count = 0

@@ -17,7 +17,8 @@ def test_the_example_prints_what_the_readme_shows():
     """The command of the README's example gives the README's output, byte for byte."""
     block = re.search(r"<!-- example -->\n```console\n(.*?)```", README, re.DOTALL)
     assert block is not None
-    command, output = re.fullmatch(r"\$ ((?:[^\n]*\\\n)*[^\n]*)\n(.*)", block[1], re.DOTALL).groups()
+    shape = r"\$ ((?:[^\n]*\\\n)*[^\n]*)\n(.*)"
+    command, output = re.fullmatch(shape, block[1], re.DOTALL).groups()
     words = shlex.split(command.replace("\\\n", " "))
     assert words[0] == "apply-edit"
     done = subprocess.run(

@@ -6,13 +6,14 @@ A recording holds token ids only, so that a replay needs neither weights nor tok
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
-from proposers import References, create
+from proposers import WALL, References, create
 from tests.fakes import ByteTokenizer, scripted_target
 
 FILE = "recording.json"
@@ -64,10 +65,21 @@ def save(folder: Path, recording: Recording) -> None:
 
 def replay(recording: Recording, proposer: str) -> list[str]:
     """Decode the recorded output with a proposer and return one line per pass."""
-    output = list(recording.output_ids)
-    vocab = 1 + max(*output, *recording.original_ids, *recording.closing_ids, 258)
-    target = scripted_target(len(_PROMPT), output, vocab)
-    source = create(proposer, references_of(recording))
+    references = references_of(recording)
+    # Which ids they are does not matter; few of them make small rows of logits.
+    small: dict[int, int] = {WALL: WALL}
+    texts = (recording.output_ids, *_texts(references))
+    output, *copied = ([small.setdefault(token, len(small)) for token in text] for text in texts)
+    original, snippet, closing, prediction = map(tuple, copied)
+    texts_to_copy = replace(
+        references,
+        original=original,
+        snippet=snippet,
+        closing=closing,
+        prediction=None if references.prediction is None else prediction,
+    )
+    target = scripted_target(len(_PROMPT), output, max(258, len(small)))
+    source = create(proposer, texts_to_copy)
     request = Request(_PROMPT, max_new_tokens=len(output))
     result = Decoding(target, ByteTokenizer(), request, source, FixedGamma(GAMMA)).run()
     if list(result.ids) != output:
@@ -81,6 +93,11 @@ def replay(recording: Recording, proposer: str) -> list[str]:
         )
         for record in result.report.records
     ]
+
+
+def _texts(references: References) -> tuple[Sequence[int], ...]:
+    prediction = references.prediction or ()
+    return references.original, references.snippet, references.closing, prediction
 
 
 def references_of(recording: Recording) -> References:

@@ -31,9 +31,10 @@ SNIPPET = """class Clock:
         return self.now() + float(seconds)
 """
 MERGED = ORIGINAL.replace("+ seconds", "+ float(seconds)")
+# The blank context line lacks its space, as models write it.
 DIFF = """@@ -5,5 +5,5 @@
          return time.time()
- 
+
      def later(self, seconds):
 -        return self.now() + seconds
 +        return self.now() + float(seconds)
@@ -41,6 +42,7 @@ DIFF = """@@ -5,5 +5,5 @@
 
 
 def by_model(answer, **options) -> Applier:
+    """Return an applier whose target gives this answer and is always asked."""
     return Applier(Config(strategy="model", **options), engine=writing_engine(answer))
 
 
@@ -48,6 +50,7 @@ class NoEngine:
     """An engine that must not be used."""
 
     def rewrite(self, *args):
+        """Fail."""
         message = "the model was asked"
         raise AssertionError(message)
 

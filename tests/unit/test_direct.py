@@ -3,6 +3,7 @@ import json
 import pytest
 
 from apply_edit.direct import apply_file_edit, apply_files, apply_whole, select_file
+from apply_edit.direct.splice import Indents, merge_line
 from apply_edit.edits import parse
 from apply_edit.errors import (
     AmbiguousAnchor,
@@ -13,7 +14,6 @@ from apply_edit.errors import (
     MergeUndetermined,
     OverlappingHunks,
 )
-from apply_edit.direct.splice import Indents, merge_line
 from apply_edit.types import EditFormat, FileEdit, FileOp, Hunk, ParsedEdit
 
 
@@ -383,3 +383,15 @@ def test_a_replaced_file_is_laid_over_the_old_one():
     """REPLACE takes the text as a whole file."""
     edit = FileEdit("f", FileOp.REPLACE, (Hunk("", "a\nc\n"),))
     assert apply_file_edit("a\r\nb\r\n", edit).text == "a\r\nc\r\n"
+
+
+def test_the_number_of_expected_replacements_is_checked():
+    """Another number of places than the edit expects is refused."""
+    assert run("a b a\n", replaced("a", "c", expected_replacements=2)).text == "c b c\n"
+    with pytest.raises(AmbiguousAnchor):
+        run("a b a\n", replaced("a", "c", expected_replacements=3))
+
+
+def test_quotes_hold_a_string_together_whatever_their_shape():
+    """Unchanged typographic quotes stay beside a changed word."""
+    assert merge_line("f(“x y”, 1)", 'f("x y", 1)', 'f("x y", 2)') == "f(“x y”, 2)"

@@ -118,3 +118,30 @@ def test_find_without_its_replacement_is_refused(edit):
         search_replace.parse(edit)
     with pytest.raises(EditParseError, match="without ---FIND"):
         search_replace.parse("---REPLACE\nx\n---FIND\ny\n---REPLACE\nz\n")
+
+
+def test_original_and_updated_name_a_block_too():
+    """Another pair of words for the same markers."""
+    assert pairs("<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n") == [("a\n", "b\n")]
+
+
+@pytest.mark.parametrize("word", ["<<<<<<<SEARCH", "<<<<<<< search"])
+def test_a_misspelt_marker_is_recognised_and_refused(word):
+    """Such a text is no snippet of code: it would put the markers into the file."""
+    edit = f"{word}\na\n=======\nb\n>>>>>>>REPLACE\n"
+    assert search_replace.looks_like(edit)
+    with pytest.raises(EditParseError):
+        search_replace.parse(edit)
+
+
+def test_an_underlined_line_may_end_the_search_text():
+    """With a third separator line, two in a row are an underline and the separator."""
+    edit = "<<<<<<< SEARCH\nT\n=======\n=======\nN\n=======\n>>>>>>> REPLACE\n"
+    (hunk,) = search_replace.parse(edit).files[0].hunks
+    assert ("T\n=======\n", "N\n=======\n") in [(hunk.old, hunk.new), *hunk.readings]
+
+
+def test_only_the_first_rule_of_a_roo_block_is_syntax():
+    """The second `-------` is text."""
+    edit = "<<<<<<< SEARCH\n:start_line:1\n-------\n-------\na\n=======\nb\n>>>>>>> REPLACE\n"
+    assert pairs(edit, roo.parse) == [("-------\na\n", "b\n")]

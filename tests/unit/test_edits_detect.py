@@ -104,3 +104,65 @@ def test_a_whole_file_in_an_open_fence_is_refused():
     """An answer that was cut off must not replace the file."""
     with pytest.raises(EditParseError, match="cut off"):
         parse("```python\nx = 1\n", EditFormat.WHOLE)
+
+
+def test_a_document_that_shows_diffs_is_a_whole_file():
+    """Marks that the file itself has do not make its new text a diff."""
+    text = "# T\n\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n\nText.\n"
+    assert detect(text.replace("Text", "Words"), original=text) is EditFormat.WHOLE
+    assert detect(text.replace("# T", "# U"), original=text) is EditFormat.WHOLE
+    lazy = text[: text.index("Text")] + "<!-- ... existing content ... -->\n"
+    assert detect(lazy, original=text) is EditFormat.LAZY
+    diff = "--- a/d.md\n+++ b/d.md\n@@ -11 +11 @@\n-Text.\n+Words.\n"
+    assert detect(diff, original=text) is EditFormat.UDIFF
+
+
+def test_a_program_that_holds_blocks_in_strings_is_a_whole_file():
+    """The block in the string is the file's."""
+    text = f"import os\n\nX = '''\n{BLOCK}'''\n\n\ndef f():\n    return X\n"
+    new = text.replace("import os\n\n", "").replace("return X", "return 1")
+    assert detect(new, original=text) is EditFormat.WHOLE
+
+
+def test_a_data_file_with_the_keys_of_edits_is_a_whole_file():
+    """JSON like the file's is its content; an edit of another shape is an edit."""
+    text = '{\n  "old": "x",\n  "new": "y"\n}\n'
+    assert detect(text.replace('"y"', '"z"'), original=text, path="a.json") is EditFormat.WHOLE
+    edit = '{"old_str": "y", "new_str": "z"}'
+    assert detect(edit, original=text, path="a.json") is EditFormat.STR_REPLACE
+    edit = '{"search": "1", "replace": "2"}'
+    assert detect(edit, original='{"a": 1}\n', path="a.json") is EditFormat.STR_REPLACE
+
+
+def test_code_that_the_file_has_is_no_marker():
+    """A bare ellipsis that the file has does not make its new text a snippet."""
+    text = (
+        "import a\n\n\nclass P:\n    def f(self):\n        ...\n\n    def g(self):\n        ...\n"
+    )
+    assert detect(text.replace("import a\n", ""), original=text) is EditFormat.WHOLE
+
+
+def test_one_line_like_the_first_is_not_the_whole_file():
+    """A new import is a snippet, however short the file is."""
+    text = "import os\n\n\ndef main():\n    return 0\n"
+    assert detect("import sys\n", original=text) is EditFormat.LAZY
+
+
+@pytest.mark.parametrize(
+    "said", ["rename main to run", "Add a docstring to main()", "add type hints", "set x = 5 in f"]
+)
+def test_a_wish_in_small_letters_is_an_instruction(said):
+    """It begins with what is to be done."""
+    assert detect(said, original=ORIGINAL) is EditFormat.INSTRUCTION
+
+
+def test_a_statement_in_capitals_is_code():
+    """SQL and Dockerfiles shout."""
+    assert detect("SELECT * FROM users\n", original=ORIGINAL) is not EditFormat.INSTRUCTION
+
+
+def test_plus_signs_at_the_margin_make_a_diff_although_a_context_line_is_misquoted():
+    """The sign must not get into the file."""
+    text = "class A {\n  f(\n    a: string\n  ) {\n  }\n}\n"
+    edit = "class A {\n  f(\n    a: string,\n+    b: string\n  ) {\n  }\n"
+    assert detect(edit, original=text) is EditFormat.UDIFF

@@ -112,3 +112,38 @@ def test_deeply_nested_json_is_a_typed_error():
 def test_edits_are_told_from_other_json(text, is_edit):
     """Only objects with the keys of an edit look like one."""
     assert str_replace.looks_like(text) is is_edit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"old": "a", "new": "b"}\n{"old": "c", "new": "d"}\n',
+        '```json\n{"old": "a", "new": "b"}\n```\n\n```json\n{"old": "c", "new": "d"}\n```\n',
+        'First:\n{"old": "a", "new": "b"}\nThen:\n{"old": "c", "new": "d"}\n',
+    ],
+)
+def test_all_json_values_of_a_text_are_read(text):
+    """No edit is dropped silently, however the values are put one after the other."""
+    assert [(h.old, h.new) for h in only(text).hunks] == [("a", "b"), ("c", "d")]
+
+
+def test_a_broken_value_behind_a_good_one_is_refused():
+    """Half of the edits is not applied."""
+    with pytest.raises(EditParseError, match="not valid JSON"):
+        str_replace.parse('First:\n{"old": "a", "new": "b"}\nThen:\n{"old": "c", "new": \n')
+
+
+def test_calls_may_hold_their_arguments_as_text():
+    """The calls of chat interfaces are unwrapped."""
+    call = {"name": "edit", "arguments": json.dumps({"old": "a", "new": "b"})}
+    text = json.dumps({"tool_calls": [{"type": "function", "function": call}]})
+    assert str_replace.looks_like(text)
+    assert only(text).hunks[0].old == "a"
+
+
+def test_a_number_of_expected_replacements_is_kept():
+    """More than one means all places, and their number is checked."""
+    (hunk,) = only({"old": "a", "new": "b", "expected_replacements": 2}).hunks
+    assert (hunk.replace_all, hunk.occurrences) == (True, 2)
+    with pytest.raises(EditParseError, match="expected_replacements"):
+        str_replace.parse('{"old": "a", "new": "b", "expected_replacements": 0}')

@@ -139,3 +139,38 @@ def test_git_names_that_differ_give_no_path():
     """Only a name that stands twice in the git line is known."""
     (file,) = udiff.parse("diff --git a/p b/q\n@@ -1 +1 @@\n-a\n+b\n").files
     assert file.path is None
+
+
+def test_headers_of_the_next_file_end_a_body_whose_count_is_too_large():
+    """Two names of one file are headers, even where a count wants more lines."""
+    one = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n"
+    files = udiff.parse(one + "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-c\n+d\n").files
+    assert [(f.path, f.hunks[0].old) for f in files] == [("f", "a\n"), ("g", "c\n")]
+
+
+def test_two_sections_of_one_file_are_joined():
+    """A file that a diff names twice gets the hunks of both, in any order."""
+    one = "--- a/f\n+++ b/f\n@@ -9 +9 @@\n-a\n+b\n"
+    (file,) = udiff.parse(one + one.replace("-a", "-c")).files
+    assert [h.old for h in file.hunks] == ["a\n", "c\n"]
+    assert not file.ordered
+
+
+def test_a_diff_that_is_indented_as_a_whole_is_read():
+    """A diff in an item of a list loses its common indentation."""
+    edit = "    --- a/f\n    +++ b/f\n    @@ -1,2 +1,2 @@\n     a\n    -b\n    +c\n"
+    assert udiff.looks_like(edit)
+    assert [(h.old, h.new) for h in hunks(edit)] == [("a\nb\n", "a\nc\n")]
+
+
+def test_a_context_diff_is_refused():
+    """The older format is not read as a unified one."""
+    edit = "*** f\n--- f\n***************\n*** 1,2 ****\n  a\n! b\n--- 1,2 ----\n  a\n! c\n"
+    with pytest.raises(EditParseError, match="context diff"):
+        udiff.parse(edit)
+
+
+def test_the_heading_behind_the_numbers_is_kept():
+    """What stands behind the second `@@` is a hint for the place."""
+    (hunk,) = hunks("@@ -1 +1 @@ def f():\n-a\n+b\n")
+    assert hunk.heading == "def f():"

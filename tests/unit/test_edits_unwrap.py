@@ -70,3 +70,18 @@ def test_a_lone_carriage_return_does_not_split_a_line_of_an_edit():
     """A diff line with a carriage return inside stays one line."""
     assert edit_lines("-a\rb\r\n+c\n") == ["-a\rb\r\n", "+c\n"]
     assert edit_lines("a\rb") == ["a\r", "b"]
+
+
+def test_blocks_in_a_row_are_not_one_block():
+    """A second block with a language of its own, such as a command to run, is left out."""
+    text = "```python\nx = 1\n```\n\nRun it:\n\n```bash\npython x.py\n```\n"
+    assert outer_code(text, "x = 0\n") == ("x = 1\n", "python")
+
+
+def test_thoughts_and_a_tag_around_an_answer_are_taken_off():
+    """They belong to the model's answer, unless the file has them."""
+    assert outer_code("<think>hm</think>\nx = 1\n", "x = 0\n") == ("x = 1\n", None)
+    assert outer_code("<updated-code>\nx = 1\n</updated-code>\n", "x = 0\n") == ("x = 1\n", None)
+    text = "<result>\n<b/>\n</result>\n"
+    assert outer_code(text, "<result>\n</result>\n") == (text, None)
+    assert outer_code(text, None) == (text, None)

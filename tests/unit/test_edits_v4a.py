@@ -102,3 +102,13 @@ def test_patches_that_say_something_unknown_are_refused(edit):
 def test_stars_in_added_lines_are_content():
     """Only lines without a sign are headers."""
     assert only("*** Add File: f\n+*** Update File: g\n").hunks[0].new == "*** Update File: g\n"
+
+
+def test_several_patches_in_one_text_are_all_read():
+    """A second envelope is not dropped silently; sections of one file are joined."""
+    second = patch("@@\n-c\n+d\n") + patch("@@\n-e\n+f\n", path="g")
+    files = v4a.parse(patch("@@\n-a\n+b\n") + second).files
+    assert [(f.path, [h.old for h in f.hunks]) for f in files] == [
+        ("f", ["a\n", "c\n"]),
+        ("g", ["e\n"]),
+    ]

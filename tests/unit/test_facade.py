@@ -33,7 +33,7 @@ def test_applying_without_a_model_loads_no_torch():
     """A direct apply never imports the model libraries."""
     code = (
         "import sys, apply_edit\n"
-        "apply_edit.apply('a\\n', '{\"old_str\": \"a\", \"new_str\": \"b\"}')\n"
+        'apply_edit.apply(\'a\\n\', \'{"old_str": "a", "new_str": "b"}\')\n'
         "print({'torch', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -525,3 +525,30 @@ def test_large_files_are_guarded_in_time():
     assert refused(text, lazy(snippet), original) == set()
     assert "code_lost" in refused("".join(changed[:70_000]), lazy(snippet), original)
     assert time.perf_counter() - start < 8  # two runs, on a machine that may be busy
+
+
+def test_a_last_line_that_the_edit_shortens_is_not_cut_off():
+    """What an exactly placed edit takes from the end of the file is asked for."""
+    for every in (False, True):
+        hunk = Hunk(" b", "", whole_lines=False, replace_all=every)
+        edit = ParsedEdit(EditFormat.STR_REPLACE, (FileEdit(None, hunks=(hunk,)),))
+        assert not found("a\n", edit, original="a b\n")
+
+
+@pytest.mark.parametrize("line", ["<think>", "</updated-code>", "<|im_end|>"])
+def test_what_a_model_puts_around_a_whole_file_is_refused(line):
+    """That the answer has such a line is no excuse for it."""
+    original = "a = 1\nb = 2\nc = 3\n"
+    for text in (f"{line}\n{original}", f"{original}{line}\n"):
+        edit = ParsedEdit(EditFormat.WHOLE, snippet=text)
+        with pytest.raises(GuardRefused):
+            enforce(original, text, edit, language="python")
+
+
+def test_words_about_the_answer_are_refused_in_a_whole_file():
+    """`Here is the updated code:` is not the first line of a program."""
+    original = "a = 1\nb = 2\nc = 3\n"
+    text = "Here is the updated code:\n\n" + original
+    edit = ParsedEdit(EditFormat.WHOLE, snippet=text)
+    with pytest.raises(GuardRefused):
+        enforce(original, text, edit, language="python")

@@ -18,18 +18,22 @@ class Fixed:
         self.ids = tuple(ids)
 
     def propose(self, output, limit):
+        """Return the ids."""
         return Draft(self.ids[:limit], "fixed")
 
 
 def decode(target: FakeTarget, request: Request, proposer, gamma: int) -> Output:
+    """Decode to the end."""
     return Decoding(target, BYTES, request, proposer, FixedGamma(gamma)).run()
 
 
 def ask(text: str, **options) -> Request:
+    """Return a request with the text as its prompt."""
     return Request(tuple(text.encode()), options.pop("limit", 1000), **options)
 
 
 def script(text: str, prompt: str = "go") -> FakeTarget:
+    """Return a target that writes the text behind a prompt of that length."""
     return scripted_target(len(prompt), [*text.encode(), 256], BYTES.vocab_size)
 
 
@@ -37,7 +41,9 @@ def test_a_perfect_draft_takes_one_pass():
     """When the whole output is drafted, prompt and draft go through the target in one pass."""
     text = "def f():\n    return 1\n"
     target = script(text)
-    output = decode(target, ask("go", eos_ids=BYTES.eos_ids), create("cursor", References(text.encode())), 64)
+    output = decode(
+        target, ask("go", eos_ids=BYTES.eos_ids), create("cursor", References(text.encode())), 64
+    )
     assert output.text == text
     assert output.finish == "eos"
     assert target.num_passes == 1
@@ -101,7 +107,9 @@ def test_the_limit_is_never_exceeded():
     for limit in range(1, 9):
         for gamma in range(5):
             target = script("abcdefgh")
-            output = decode(target, ask("go", limit=limit), create("cursor", References(b"abcdefgh")), gamma)
+            output = decode(
+                target, ask("go", limit=limit), create("cursor", References(b"abcdefgh")), gamma
+            )
             assert output.text == "abcdefgh"[:limit]
             assert output.finish == "length"
             assert max(target.widths) <= 2 + limit
@@ -155,6 +163,7 @@ class Cycle:
         self.items, self.turn = items, 0
 
     def propose(self, output, limit):
+        """Return the next draft in turn."""
         self.turn += 1
         return Draft(tuple(self.items[self.turn % len(self.items)])[:limit], "cycle")
 

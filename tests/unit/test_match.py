@@ -1,9 +1,9 @@
 import pytest
 
-from apply_edit.match.assign import assign
 from apply_edit.errors import AmbiguousAnchor, AnchorNotFound
-from apply_edit.match.locate import ALREADY, anchor_rows, locate
+from apply_edit.match.assign import assign
 from apply_edit.match.ladder import FileLines, changes, fold, ladder, likely_starts, run_places
+from apply_edit.match.locate import ALREADY, anchor_rows, locate
 from apply_edit.match.near import nearest
 from apply_edit.types import FileEdit, Hunk
 
@@ -258,3 +258,35 @@ def test_changes_are_regions_of_both_texts():
     """Equal texts have none."""
     assert changes("abc", "abc") == []
     assert changes(["a", "b"], ["a", "c", "b"]) == [(1, 1, 1, 2)]
+
+
+def test_a_heading_chooses_among_equal_places():
+    """The place in the block that a diff's heading names is meant, if there is only one."""
+    text = "def a():\n    x = 1\n    y\n\ndef b():\n    x = 1\n    y\n"
+    hunk = Hunk("    x = 1\n", "    x = 2\n", heading="def b():")
+    file, edit = FileLines(text), FileEdit(None, hunks=(hunk,), ordered=True)
+    ((place,),) = assign(file, edit, [locate(file, hunk)])
+    assert place.start == 5
+
+
+def test_a_heading_does_not_choose_where_the_place_may_be_behind_its_block():
+    """Code of the module behind a function has that function's heading too."""
+    text = "def a():\n    x = 1\n\nif q:\n    x = 1\n"
+    hunk = Hunk("    x = 1\n", "    x = 2\n", heading="def a():")
+    file, edit = FileLines(text), FileEdit(None, hunks=(hunk,), ordered=True)
+    with pytest.raises(AmbiguousAnchor):
+        assign(file, edit, [locate(file, hunk)])
+
+
+@pytest.mark.parametrize("line", ["line 66", "value 12 of the sum"])
+def test_short_lines_and_other_numbers_are_not_similar(line):
+    """``line 6`` and ``line 66`` are two lines, not one with a slip."""
+    text = f"alpha beta\ngamma delta\n{line}\n"
+    old = "alpha beta\ngamma delta\n" + line.replace("66", "6").replace("12", "13") + "\n"
+    assert found(text, old, "omega\n" + old) is None
+
+
+def test_new_lines_lose_their_numbers_although_they_do_not_count_up():
+    """The old text is numbered, so whatever numbers new lines have are a listing's."""
+    spot = found("aa\nbb\n", "1 | aa\n2 | bb\n", "1 | aa\nnew\n2 | bb\n2 | cc\n")
+    assert spot.new == ("aa", "new", "bb", "cc")

@@ -517,3 +517,125 @@ def test_a_hundred_thousand_lines_take_under_two_seconds():
     result = merge_lazy(original, snippet, language="python")
     assert time.perf_counter() - start < 6  # two on a quiet machine
     assert result.spans == ((9000 * 6 + 4, 9000 * 6 + 5),)
+
+
+JAVA = dedent(
+    """\
+    public class Foo {
+        private int n;
+
+        public Foo(int n) {
+            this.n = n;
+        }
+
+        public int get() {
+            return n;
+        }
+    }
+    """
+)
+
+
+def test_a_constructor_is_not_its_class():
+    """The closing line of the class is not that of the constructor, which has its name."""
+    snippet = "public class Foo {\n    private int n;\n    private int m;\n    // ...\n}\n"
+    expected = JAVA.replace("private int n;\n", "private int n;\n    private int m;\n")
+    assert merge_lazy(JAVA, snippet, language="java").text == expected
+
+
+def test_a_new_head_over_a_known_line_is_refused():
+    """It may be the new name of the function, or a new function that begins like it."""
+    snippet = (
+        "# ...\nclass Stack:\n    # ...\n    def last(self):\n"
+        "        return self.items[-1]\n    # ...\n"
+    )
+    with pytest.raises(MergeUndetermined) as caught:
+        merge_lazy(STACK, snippet, language="python")
+    assert caught.value.fields["reason"] == "replace_or_add"
+
+
+def test_functions_in_another_order_are_refused():
+    """An alignment that would write one of them twice is not trusted."""
+    snippet = (
+        "# ...\nclass Stack:\n    # ...\n    def peek(self):\n        return self.items[-1]\n\n"
+        "    def pop(self):\n        return self.items.pop()\n# ...\n"
+    )
+    with pytest.raises(MergeUndetermined):
+        merge_lazy(STACK, snippet, language="python")
+
+
+def test_a_new_function_that_ends_like_the_one_before_goes_between():
+    """The line that closes the new function is not the one that closes the function before."""
+    text = "func a() int {\n\treturn 1\n}\n\nfunc main() {\n\ta()\n}\n"
+    new = "func b() int {\n\treturn 2\n}\n\n"
+    snippet = f"// ...\n\n{new}func main() {{\n\t// ...\n}}\n"
+    expected = text.replace("func main", new + "func main")
+    assert merge_lazy(text, snippet, language="go").text == expected
+
+
+def test_wrapped_lines_take_their_closing_lines_along():
+    """The closing line of the last wrapped block is not that of the new block."""
+    text = "function f() {\n  a();\n  if (b) {\n    c();\n  }\n}\n"
+    snippet = "function f() {\n  try {\n    // ...\n  } catch (e) {\n    log(e);\n  }\n}\n"
+    assert merge_lazy(text, snippet, language="javascript").text == (
+        "function f() {\n  try {\n    a();\n    if (b) {\n      c();\n    }\n"
+        "  } catch (e) {\n    log(e);\n  }\n}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet", "expected"),
+    [
+        (
+            "func f() {\n\ta()\n\tb()\n}\n",
+            "func f() {\n    a()\n    if x {\n        c()\n    }\n    b()\n}\n",
+            "func f() {\n\ta()\n\tif x {\n\t\tc()\n\t}\n\tb()\n}\n",
+        ),
+        (
+            "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 3\n",
+            "class A:\n  # ...\n  def f(self):\n    return 2\n  # ...\n",
+            "class A:\n    def f(self):\n        return 2\n\n    def g(self):\n        return 3\n",
+        ),
+    ],
+)
+def test_another_style_of_indentation_is_translated(text, snippet, expected):
+    """Spaces become the file's tabs, two columns a level its four."""
+    language = "go" if text.startswith("func") else "python"
+    assert merge_lazy(text, snippet, language=language).text == expected
+
+
+def test_a_field_of_the_same_name_is_replaced_where_names_come_first():
+    """In Go and SQL a field with another type is the new form of the field of its name."""
+    text = "type S struct {\n\tA string\n\tPort int\n}\n"
+    snippet = "type S struct {\n\t// ...\n\tPort string\n}\n"
+    assert merge_lazy(text, snippet, language="go").text == text.replace("int", "string")
+
+
+def test_a_paragraph_beside_a_hidden_one_is_refused():
+    """Whether a new paragraph of a document replaces the next one is not said."""
+    text = "# T\n\n## Use\n\nCall it.\n\n## End\n\nBye.\n"
+    snippet = "<!-- ... -->\n## Use\n\nWrite a letter to it.\n\n<!-- ... -->\n"
+    with pytest.raises(MergeUndetermined):
+        merge_lazy(text, snippet, language="markdown")
+
+
+def test_new_entries_stand_directly_behind_the_entries_before():
+    """A gap behind the new entry of a section does not open one in front of it."""
+    text = "[a]\nx = 1\n\n[b]\ny = 2\n"
+    snippet = "[a]\n# ...\nz = 3\n\n[b]\n# ...\n"
+    assert merge_lazy(text, snippet, language="toml").text == "[a]\nx = 1\nz = 3\n\n[b]\ny = 2\n"
+
+
+def test_python_itself_must_be_able_to_read_the_result():
+    """A head without a body passes the grammar and is refused all the same."""
+    text = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
+    with pytest.raises(MergeUndetermined) as caught:
+        merge_lazy(text, "def f():\n\n\ndef g():\n    # ...\n", language="python")
+    assert caught.value.fields["reason"] == "syntax"
+
+
+def test_a_new_definition_gets_the_usual_gap_where_the_snippet_has_none():
+    """A marker right above or below a definition hides the blank lines too."""
+    text = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
+    new = "def h():\n    return 3\n"
+    assert merge_lazy(text, f"# ...\n{new}", language="python").text == f"{text}\n\n{new}"

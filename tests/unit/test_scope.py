@@ -26,6 +26,7 @@ def step_20(value):
 
 
 def windows_of(original, snippet):
+    """Return the windows of a Python file."""
     return find_windows(
         original, snippet, merge_lazy(original, snippet, language="python"), "python"
     )

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ def test_pieces_give_the_text_up_to_the_first_stop(text, cuts, stop):
     """However the text is cut into pieces, what comes out is the text before the first stop."""
     stops = StopText([stop])
     places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    out = "".join(stops.push(text[a:b]) for a, b in zip(places, places[1:], strict=False))
+    out = "".join(stops.push(text[a:b]) for a, b in pairwise(places))
     if not stops.found:
         out += stops.flush()
     assert stops.found == (stop in text)

@@ -66,7 +66,7 @@ def test_binaries_are_refused(data):
 def test_a_character_that_the_encoding_lacks_is_refused_with_its_line():
     """A Latin-1 file cannot take a Greek letter; the error says which and where."""
     source = SourceText.from_bytes("\u00e9\n".encode("latin-1"))
-    with pytest.raises(FileBinary, match="line 2.*U\\+03B1"):
+    with pytest.raises(FileBinary, match=r"line 2.*U\+03B1"):
         source.to_bytes("\u00e9\n\u03b1\n")
 
 
