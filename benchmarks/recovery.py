@@ -136,20 +136,13 @@ def table(tasks, tokenizer, gamma):
                 found[f"{origin}: {kind}"] += passes_to_recover(original, pieces, tokenizer, gamma)
     found["all"] = [value for values in list(found.values()) for value in values]
     rows = {}
-    print(
-        f"{'edit':<18} {'divergences':>11} {'0':>6} {'1':>6} {'2':>6} {'more':>6} {'within 2':>9}"
-    )
+    columns = " ".join(f"{n:>6}" for n in (0, 1, 2, 3, "more"))
+    print(f"{'edit':<18} {'divergences':>11} {columns} {f'within {WITHIN}':>9}")
     for kind, values in found.items():
-        counts = [sum(value == n for value in values) for n in (0, 1, 2)]
-        share = sum(counts) / len(values)
-        more = len(values) - sum(counts)
-        rows[kind] = {
-            "divergences": len(values),
-            "passes": [*counts, more],
-            "within": round(share, 4),
-        }
-        print(
-            f"{kind:<18} {len(values):>11} {counts[0]:>6} {counts[1]:>6} {counts[2]:>6} "
-            f"{more:>6} {share:>9.3f}"
-        )
+        counts = [values.count(n) for n in range(4)]
+        counts.append(len(values) - sum(counts))
+        share = sum(counts[: WITHIN + 1]) / len(values)
+        rows[kind] = {"divergences": len(values), "passes": counts, "within": round(share, 4)}
+        cells = " ".join(f"{count:>6}" for count in counts)
+        print(f"{kind:<18} {len(values):>11} {cells} {share:>9.3f}")
     return rows
