@@ -123,7 +123,7 @@ def outer_code(text: str, original: str | None = None) -> tuple[str, str | None]
     if only_fence_before and last is not None and ends and not _in_a_row(fences(text)):
         return "".join(lines[opening + 1 : last]), first["info"].strip()
     block = fences(text)[0]
-    around = [*lines[:opening], *split_lines(text.partition(block.code)[2])[1:]]
+    around = [*lines[: block.start], *lines[block.end :]]
     if _is_content(around, original):
         return text, None
     return block.code, block.info

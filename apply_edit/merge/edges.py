@@ -219,7 +219,10 @@ class Edges:
         ]
         if not heads or self.prose or (not new and not self._shows_end(segment, last, heads[-1])):
             return None
-        end = self.original.block_end(self.matches[heads[-1]])
+        head = self.matches[heads[-1]]
+        named = head_name(self.original.stripped[head]) is not None
+        # A marker at the depth of an ``if`` stands for its ``else`` too.
+        end = self.original.block_end(head) if named else self.original.clause_end(head)
         # A later segment inside the block shows that the marker stands in it, however indented.
         return end if end <= ceiling else None
 

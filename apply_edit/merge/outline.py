@@ -17,6 +17,7 @@ from functools import cached_property
 
 _CLOSER = re.compile(r"(?:[\])}>;,]+|end[;,)]*|fi|done|esac|</[\w.:-]+>[;,)]*|\*/|\"\"\"|''')$")
 _CONTINUES = re.compile(r"[\])}].*[:{(\[]$|(?:else|elif|except|finally|catch|rescue|ensure)\b")
+_CLAUSE = re.compile(r"(?:else|elif|except|finally|catch|rescue|ensure|elsif|elseif)\b")
 _WORD = r"[A-Za-z_$][\w$]*"
 # The groups are tried in order; the first that matches names the head.
 _HEADS = (
@@ -165,6 +166,9 @@ class Outline:
         for i, text in enumerate(self.stripped):
             if not text:
                 continue
+            if text == "{" and stack and self.widths[stack[-1]] == self.widths[i]:
+                result[i] = stack[-1]  # the brace below its head opens the head's block
+                continue
             popped = -1
             while stack and self.widths[stack[-1]] >= self.widths[i]:
                 popped = stack.pop()
@@ -185,8 +189,15 @@ class Outline:
     def key(self, i: int) -> str:
         """What a line is recognised by as an owner: the name that it defines, or its text."""
         text = self.stripped[i]
-        name = head_name(text)
+        name = self.name(i)
         return text if name is None else f"{head_kind(text)} {name}"
+
+    def name(self, i: int) -> str | None:
+        """Return the name that a line defines, also where its brace stands on the next line."""
+        text = self.stripped[i]
+        following = self.stripped[i + 1] if i + 1 < len(self.stripped) else ""
+        braced = following == "{" and text.endswith(")") and self.widths[i] == self.widths[i + 1]
+        return head_name(f"{text} {{" if braced else text)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -214,8 +225,8 @@ class Outline:
     def named_places(self) -> dict[str, list[int]]:
         """Where each name is defined by the head of a block."""
         found: dict[str, list[int]] = defaultdict(list)
-        for i, text in enumerate(self.stripped):
-            name = head_name(text)
+        for i in range(len(self.stripped)):
+            name = self.name(i)
             if name is not None:
                 found[name].append(i)
         return found
@@ -255,13 +266,22 @@ class Outline:
                 last = i
                 continue
             text = self.stripped[i]
-            if self.widths[i] == depth and _CONTINUES.match(text) is not None:
+            opens = text == "{" and self.parents[i] == head
+            if self.widths[i] == depth and (opens or _CONTINUES.match(text) is not None):
                 last = i
                 continue
             if self.widths[i] == depth and is_closer(text) and self.parents[i] == head:
                 last = i
             break
         return last + 1
+
+    def clause_end(self, head: int) -> int:
+        """Return the line behind the first clause of a block: before its ``else:``, if any."""
+        end = self.block_end(head)
+        for i in self.solid_between(head + 1, end):
+            if self.widths[i] == self.widths[head] and _CLAUSE.match(self.stripped[i]) is not None:
+                return i
+        return end
 
     def owners(self, i: int) -> list[int]:
         """Return the owners of a line, nearest first."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from apply_edit.merge.outline import Outline, head_kind, head_name, is_closer
+from apply_edit.merge.outline import Outline, head_kind, is_closer
 from apply_edit.merge.snippet import Segment, Snippet
 
 # A line that occurs more often than this does not start a run (it may extend one), unless it is
@@ -128,8 +128,9 @@ def _segment_runs(
 
 def _seeds(i: int, lines: Outline, original: Outline, limit: int) -> list[int]:
     text = lines.stripped[i]
-    if not text:
-        return []
+    head_above = i > 0 and lines.stripped[i - 1] and lines.widths[i - 1] == lines.widths[i]
+    if not text or (text == "{" and head_above):
+        return []  # a brace below its head only goes on with it
     places = original.places.get(text, [])
     if len(places) <= limit:
         if places:
@@ -141,7 +142,7 @@ def _seeds(i: int, lines: Outline, original: Outline, limit: int) -> list[int]:
 
 def _named(i: int, lines: Outline, original: Outline) -> list[int]:
     """Return heads of the same name for a head whose text is nowhere in the file."""
-    name = head_name(lines.stripped[i])
+    name = lines.name(i)
     if name is None:
         return []
     kind = head_kind(lines.stripped[i])
@@ -157,8 +158,8 @@ def _same(lines: Outline, i: int, original: Outline, place: int) -> bool:
         return True
     if not text or not other or text in original.places:
         return False
-    name = head_name(text)
-    return name is not None and name == head_name(other) and head_kind(text) == head_kind(other)
+    name = lines.name(i)
+    return name is not None and name == original.name(place) and head_kind(text) == head_kind(other)
 
 
 def _weigher(lines: Outline, original: Outline) -> _Value:
@@ -169,7 +170,7 @@ def _weigher(lines: Outline, original: Outline) -> _Value:
         if not text:
             return _BLANK
         exact = text == original.stripped[place]
-        count = original.counts[text] if exact else len(original.named_places[_name(text)])
+        count = original.counts[text] if exact else len(original.named_places[lines.name(i) or ""])
         value = max(0.02, 1 - math.log(count) / scale)
         if not any(c.isalnum() for c in text) or is_closer(text):
             value *= _PUNCTUATION
@@ -183,7 +184,3 @@ def _weigher(lines: Outline, original: Outline) -> _Value:
         return value * 1.25 + (_SAME_DEPTH if count > 1 and exact else 0.0)
 
     return weigh
-
-
-def _name(text: str) -> str:
-    return head_name(text) or ""

@@ -32,6 +32,17 @@ _FIELD = re.compile(
     r"(?P<name>[a-z_]\w*)\s+[\w*\[(][^=:]*$",
     re.IGNORECASE,
 )
+_ENTRY = re.compile(
+    r"(?:(?:pub\s+|pub\(crate\)\s+)?(?:import|use|mod|using|include|require|require_once|#\s*include|"
+    r"\#define|gem|export\s+\*\s+from)\b\s*[(<\"']?(?P<module>[\w.:/@*-]+)[)>\"']?\s*(?:[;,].*)?$"
+    r"|export\s+\{.*\}\s+from\s+['\"](?P<source>[^'\"]+)"
+    r"|(?P<text>\"[^\"]*\"|'[^']*'),?$"
+    r"|-\s+[\w.-]+:\s+(?P<item>\S+)$|[-*+]\s+(?P<bullet>\S+(?:\s\S+)?)$"
+    r"|(?!(?:return|raise|throw|if|elif|else|while|for|case|def|class|await|yield|async|goto|func|"
+    r"struct|type|var|let|const|val|package|module|namespace|end)\b)(?P<command>[a-z_]+\s+\S+)$"
+    r"|(?!return\b|throw\b|new\b|await\b|delete\b|else\b)(?:[\w:<>*&\[\],?]+\s+)+\*?"
+    r"(?P<prototype>\w+)\([^;]*;$)"
+)
 _LIKE = 0.75
 _KEYED_LIKE = 0.4
 _MARGIN = 0.1
@@ -43,14 +54,23 @@ def is_comment(stripped: str) -> bool:
     return _COMMENT.match(stripped) is not None
 
 
-def likeness(new: str, old: str) -> float:
-    """Return how much ``new`` looks like a changed form of ``old``: 0 for not at all, up to 1."""
+def likeness(new: str, old: str, names: tuple[str | None, str | None] | None = None) -> float:
+    """Return how much ``new`` looks like a changed form of ``old``: 0 for not at all, up to 1.
+
+    Args:
+        new: A line of the snippet.
+        old: A line of the file.
+        names: What the two lines define, where their surroundings have been looked at.
+    """
     if is_comment(new) != is_comment(old):
         return 0.0
     ratio = fuzz.ratio(new, old) / 100
-    name, other = head_name(new), head_name(old)
+    name, other = names or (head_name(new), head_name(old))
     if name is not None or other is not None:
         return max(0.9, ratio) if name == other else 0.0
+    entry, other_entry = _entry(new), _entry(old)
+    if entry is not None and other_entry is not None and entry[0] == other_entry[0]:
+        return max(0.85, ratio) if entry == other_entry else 0.0
     module, other_module = _IMPORT.match(new), _IMPORT.match(old)
     if module is not None and other_module is not None:
         return (
@@ -73,13 +93,27 @@ def likeness(new: str, old: str) -> float:
     return ratio
 
 
-def _alike(new: str, old: str, original: Outline) -> float:
-    """Return the likeness; a field is the new form of the field of its name."""
-    field = _FIELD.match(new) if original.names_first else None
-    other = _FIELD.match(old) if field is not None else None
+def _alike(new: tuple[Outline, int], old: tuple[Outline, int]) -> float:
+    """Return the likeness of two lines; a field is the new form of the field of its name."""
+    (lines, i), (original, j) = new, old
+    text, hidden = lines.stripped[i], original.stripped[j]
+    field = _FIELD.match(text) if original.names_first else None
+    other = _FIELD.match(hidden) if field is not None else None
     if field is not None and other is not None and field["name"] == other["name"]:
         return 1.0
-    return likeness(new, old)
+    return likeness(text, hidden, (lines.name(i), original.name(j)))
+
+
+def _entry(stripped: str) -> tuple[str, str] | None:
+    """Return kind and name of a line that is an entry among others of its kind, or None.
+
+    Entries with other names stand side by side, however much they look alike.
+    """
+    match = _ENTRY.match(stripped)
+    if match is None:
+        return None
+    kind = next(key for key, value in match.groupdict().items() if value is not None)
+    return kind, match[kind]
 
 
 def same_statement(new: str, old: str) -> bool:
@@ -125,11 +159,10 @@ def pair_lines(
     pairs: dict[int, int] = {}
     floor = -1
     for i in new:
-        text = lines.stripped[i]
         if _in_new_block(i, lines, matches, pairs):
             continue
         scored = sorted(
-            ((_alike(text, original.stripped[j], original), j) for j in old if j > floor),
+            ((_alike((lines, i), (original, j)), j) for j in old if j > floor),
             reverse=True,
         )
         if not scored or scored[0][0] < _LIKE:

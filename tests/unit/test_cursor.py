@@ -162,3 +162,20 @@ def test_the_whole_text_takes_one_pass():
     closing = tuple(b"</end>")
     proposer = create("cursor", References(tuple(b"abc\n"), closing=closing))
     assert len(replay(proposer, (*b"abc\n", *closing), 100)) == 1
+
+
+def test_of_a_long_stretch_only_the_end_is_looked_at(monkeypatch):
+    """However much was written that agrees with nothing, a call makes few guesses."""
+    guesses = []
+    anchor = Cursor._anchor
+    monkeypatch.setattr(Cursor, "_anchor", lambda *args: guesses.append(1) or anchor(*args))
+    following = cursor(TEXT)
+    output = [*TEXT[:50].encode(), *[1, 2] * 2000, *TEXT[50:90].encode()]
+    assert bytes(following.propose(output, 20).ids).decode() == TEXT[90:110]
+    assert len(guesses) <= 64
+
+
+def test_of_two_equally_near_places_the_one_ahead_is_taken():
+    """Going back needs more than going ahead."""
+    text = "key=1;" + "." * 20 + "|" + "." * 20 + "key=2;"
+    assert draft(text, text[:26] + "#key=", 1) == "2"

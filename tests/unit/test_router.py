@@ -74,6 +74,9 @@ def test_novel_text_is_left_to_the_draft_model():
     assert asked == []
     assert proposer.propose([*FILE[:11], 1], 5).source == "draft_model"
     assert asked == [12]
+    # "\\ndef " agrees with a place: a copy is cheaper than a guess.
+    assert proposer.propose([*FILE[:11], 1, *b"\ndef "], 5).source == "original"
+    assert asked == [12]
 
 
 def test_novel_text_repeats_what_was_written_before():
@@ -130,3 +133,25 @@ def test_a_right_guess_of_everything_is_one_pass():
     """With gamma wide enough, a merge is one pass."""
     target = (*MERGED, *b"</end>")
     assert len(replay(router(), target, 1000)) == 1
+
+
+def test_a_seam_is_split_as_one_text():
+    """Where a piece meets the original, tokens are those of the whole text."""
+
+    class Pairs(ByteTokenizer):
+        """Has one token for an empty line."""
+
+        def token_bytes(self, token):
+            return b"\n\n" if token == 257 else super().token_bytes(token)
+
+        def encode_data(self, text):
+            ids = []
+            for number, part in enumerate(text.split("\n\n")):
+                ids += ([257] if number else []) + list(part.encode())
+            return ids
+
+    view = Pairs()
+    original = view.encode_data("alpha = 1;\nbeta = 2;\ngamma = 3;\n")
+    piece = view.encode_data("alpha = 1;\nnew = 5;\n")
+    ids = [t for part in weave(original, (*piece, *b"\n", WALL), view) for t in part.ids]
+    assert ids == view.encode_data(b"".join(map(view.token_bytes, ids)).decode())
