@@ -639,3 +639,45 @@ def test_a_new_definition_gets_the_usual_gap_where_the_snippet_has_none():
     text = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
     new = "def h():\n    return 3\n"
     assert merge_lazy(text, f"# ...\n{new}", language="python").text == f"{text}\n\n{new}"
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "hidden", "new"),
+    [
+        ("rust", "mod alpha;", "mod beta;", "mod betas;"),
+        ("java", "void runA();", "void runB();", "void runC();"),
+        ("python", '    "alpha",', '    "beta",', '    "betas",'),
+        ("typescript", "export * from './a';", "export * from './b';", "export * from './c';"),
+        ("yaml", "- name: alpha", "- name: gamma", "- name: gammas"),
+        ("bash", "echo alpha", "echo beta", "echo delta"),
+    ],
+)
+def test_entries_with_other_names_stand_side_by_side(language, first, hidden, new):
+    """A new entry does not take the place of a hidden one that looks like it."""
+    head, tail = ("X = [\n", "]\n") if language == "python" else ("", "")
+    sign = "#" if language in ("python", "yaml", "bash") else "//"
+    text = f"{head}{first}\n{hidden}\n{tail}"
+    snippet = f"{head}{first}\n{new}\n{sign} ...\n{tail}"
+    merged = merge_lazy(text, snippet, language=language).text
+    assert merged == f"{head}{first}\n{new}\n{hidden}\n{tail}"
+
+
+def test_a_block_in_full_leaves_its_hidden_else_alone():
+    """A marker at the depth of an ``if`` stands for the ``else`` behind it."""
+    text = "def f(x):\n    if x:\n        a()\n    else:\n        b()\n    return 1\n"
+    snippet = "def f(x):\n    if x:\n        log(x)\n    # ...\n"
+    assert merge_lazy(text, snippet, language="python").text == text.replace("a()", "log(x)")
+
+
+def test_a_brace_below_its_head_opens_the_heads_block():
+    """Methods are told apart although their braces stand on lines of their own."""
+    text = (
+        "class A\n{\n    int F()\n    {\n        return 1;\n    }\n\n    int G()\n    {\n"
+        "        return 1;\n    }\n}\n"
+    )
+    snippet = "// ...\n    int G()\n    {\n        return 2;\n    }\n// ...\n"
+    expected = text[: text.index("int G")] + text[text.index("int G") :].replace("1", "2")
+    assert merge_lazy(text, snippet, language="csharp").text == expected
+    new = "    int H()\n    {\n        return 3;\n    }\n"
+    snippet = f"class A\n{{\n    // ...\n\n{new}}}\n"
+    assert merge_lazy(text, snippet, language="csharp").text == f"{text[:-2]}\n{new}}}\n"
