@@ -47,5 +47,6 @@ def test_the_docstring_example_is_right():
 def test_every_file_that_the_docs_link_to_is_there():
     """No link of README or docs leads to a file that does not exist."""
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        pattern = r"\]\(([\w./-]+\.\w+)(?:#[\w-]*)?\)"
+        for target in re.findall(pattern, page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
