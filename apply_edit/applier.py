@@ -22,6 +22,7 @@ from apply_edit.direct import apply_file_edit, apply_whole, select_file
 from apply_edit.engine import DecodeSettings, Engine, Observer, Rewrite, SilentObserver
 from apply_edit.errors import (
     AnchorNotFound,
+    ApplyEditError,
     ApplyError,
     Cancelled,
     ConfigError,
@@ -30,6 +31,7 @@ from apply_edit.errors import (
     GuardRefused,
     MergeUndetermined,
     OutputTruncated,
+    PromptTooLong,
 )
 from apply_edit.merge import merge_lazy
 from apply_edit.models import Progress, locate
@@ -230,7 +232,7 @@ class Applier:
             answers = self._write(jobs, report)
             answer = answers[0] if windows is None else put_back(original, windows, answers)
             result = self._accepted(original, answer, parsed, path, report)
-        except (GuardRefused, OutputTruncated) as error:
+        except (GuardRefused, OutputTruncated, PromptTooLong) as error:
             if prediction is None:
                 raise
             return self._fallback(original, parsed, path, error, report)
@@ -312,7 +314,7 @@ class Applier:
         original: str,
         parsed: ParsedEdit,
         path: str | None,
-        refusal: ApplyError,
+        refusal: ApplyEditError,
         report: Report,
     ) -> EditResult:
         """Answer with the deterministic merge, because the target's text was refused."""
@@ -322,7 +324,7 @@ class Applier:
             raise refusal from None
         notice = Notice(
             "model_refused",
-            f"the target's text was not used ({refusal.message}); this is the deterministic merge",
+            f"no text of the target was used ({refusal.message}); this is the deterministic merge",
         )
         return _instead(merged, notice, report)
 

@@ -139,6 +139,15 @@ def test_a_refused_answer_falls_back_to_the_merge():
     assert result.warnings[0].code == "model_refused"
 
 
+def test_a_file_that_is_too_long_for_the_target_is_merged_all_the_same():
+    """Where file and result do not fit the context, a merge with one plain reading is the result."""
+    engine = writing_engine(MERGED)
+    engine.target.context_limit = 300
+    result = Applier(engine=engine).apply(ORIGINAL, SNIPPET, path="clock.py")
+    assert (result.text, result.strategy) == (MERGED, "merge")
+    assert engine.target.num_passes == 0
+
+
 def test_a_refused_answer_without_a_merge_is_an_error():
     """When there is no merge to fall back to, the refusal reaches the caller."""
     with pytest.raises(GuardRefused) as caught:
