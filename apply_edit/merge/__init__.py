@@ -177,17 +177,17 @@ def _check_doubles(original: str, text: str, language: str | None) -> None:
     if language is None or not has_grammar(language) or len(text) > _MAX_CHECKED:
         return
     before, after = (_defined(each, language) for each in (original, text))
-    doubled = [name for (name, _), count in after.items() if count > max(1, before[name, _])]
+    doubled = [name for name, count in after.items() if count > max(1, before[name])]
     if doubled:
         message = (
-            f"the merged text defines {doubled[0]} twice in one block, so the alignment is not "
-            "to be trusted"
+            f"the merged text defines {doubled[0]} twice in one block, so the alignment is not to "
+            "be trusted"
         )
         raise MergeUndetermined(message, reason="order", line=1)
 
 
-def _defined(text: str, language: str) -> Counter[tuple[str, str]]:
-    """Say how often a block defines a name, by name and owning line; the highest count of a text.
+def _defined(text: str, language: str) -> Counter[str]:
+    """Say how often a block defines each name; the highest count of all blocks.
 
     Decorated definitions are left out: getters and overloads have their name in common.
     """
@@ -198,10 +198,9 @@ def _defined(text: str, language: str) -> Counter[tuple[str, str]]:
             head = outline.stripped[found.head_line]
             name = found.name if language in _ONE_PER_NAME else head
             counts[name, outline.parents[found.head_line]] += 1
-    highest: Counter[tuple[str, str]] = Counter()
-    for (name, owner), count in counts.items():
-        key = name, outline.stripped[owner] if owner >= 0 else ""
-        highest[key] = max(highest[key], count)
+    highest: Counter[str] = Counter()
+    for (name, _), count in counts.items():
+        highest[name] = max(highest[name], count)
     return highest
 
 

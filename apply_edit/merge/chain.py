@@ -193,6 +193,8 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
                 owner = lines.parents[i]
                 if owner >= 0 and owner not in kept and not _held(kept, i, owner):
                     del kept[i]
+            if i in kept and _moved(kept, i, segment, lines, original):
+                del kept[i]
             if i in kept or head_name(text) is None:
                 continue
             inside = lines.solid_between(i + 1, min(segment.end, lines.block_end(i)))
@@ -202,6 +204,22 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
                 for k in found:
                     del kept[k]
     return kept
+
+
+def _moved(
+    matches: dict[int, int], i: int, segment: Segment, lines: Outline, original: Outline
+) -> bool:
+    """Say whether a line below a new head equals one at another depth, and others fit as they are.
+
+    A new function may end like the one before it in the file.
+    """
+    owner = lines.parents[i]
+    if owner < segment.start or owner in matches or head_name(lines.stripped[owner]) is None:
+        return False
+    if lines.widths[i] == original.widths[matches[i]]:
+        return False
+    later = [k for k in lines.solid_between(i + 1, segment.end) if k in matches]
+    return any(lines.widths[k] == original.widths[matches[k]] for k in later)
 
 
 def _edges(

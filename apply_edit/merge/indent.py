@@ -10,6 +10,7 @@ Does not know: segments, places.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 
 from apply_edit.merge.outline import Outline
 
@@ -31,10 +32,10 @@ class Scale:
 
     def apply(self, line: str) -> str:
         """Return the line as the file would indent it; what is left of a level stays in spaces."""
-        rest = line.lstrip(" \t")
-        if not rest:
+        size = _depth(line)
+        rest = line[size:]
+        if not rest.strip():
             return line
-        size = len(line) - len(rest)
         levels = int(size * self.factor)
         left = size - int(levels / self.factor)
         return self.sign * levels + " " * left + rest
@@ -56,39 +57,35 @@ def scale_of(lines: Outline, original: Outline, matches: dict[int, int]) -> Scal
         for i, j in matches.items()
         if lines.stripped[i] == original.stripped[j] != ""
     ]
-    factors = {Fraction(b, a) if a and b else None for a, b in pairs if a or b}
-    if len(factors) > 1 or None in factors:
+    factor = Fraction(_unit(original), _unit(lines))
+    # One space aligns something with what is above it; it is no level.
+    if (mine == " " and _unit(lines) == 1) or (mine == theirs and factor == 1):
         return None
-    if factors:
-        factor = factors.pop()
-        # With the same character only a line at the margin tells a factor from a shift.
-        same = mine == theirs and (factor == 1 or (0, 0) not in pairs)
-        return None if factor is None or same else Scale(theirs, factor)
-    if mine == theirs:
+    # A line that is deeper or less deep than that was moved into or out of a block.
+    if any(a * factor != b for a, b in pairs):
         return None
-    return Scale(theirs, Fraction(_unit(original), _unit(lines)))
+    # With the same character lines in both places tell a factor from a shift.
+    if mine == theirs and not ((0, 0) in pairs and any(b for _, b in pairs)):
+        return None
+    return Scale(theirs, factor)
 
 
 def _sign(outline: Outline) -> str | None:
     """Return the one character that all indentation consists of; None for none or both."""
-    signs = {
-        sign
-        for line in outline.lines
-        if line[:1] in (" ", "\t") and line.strip() and not line.startswith(" *")
-        for sign in line[: _depth(line)]
-    }
+    signs = {sign for line in outline.lines if line.strip() for sign in line[: _depth(line)]}
     return signs.pop() if len(signs) == 1 else None
 
 
 def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t"))
+    """Return the size of the indentation, without the space that aligns a comment's asterisk."""
+    rest = line.lstrip(" \t")
+    size = len(line) - len(rest)
+    return size - 1 if rest.startswith("*") and line[:size].endswith(" ") else size
 
 
 def _unit(outline: Outline) -> int:
-    """Return the size of the smallest indentation."""
-    depths = [_depth(line) for line in outline.lines if line.strip()]
-    return (
-        min((depth for depth in depths if depth and depth != 1), default=1)
-        if (_sign(outline) == " ")
-        else 1
-    )
+    """Return the size of one level: what all indentations are multiples of."""
+    if _sign(outline) == "\t":
+        return 1
+    depths = {_depth(line) for line in outline.lines if line.strip()} - {0}
+    return gcd(*depths) if depths else 1

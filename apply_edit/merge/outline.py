@@ -17,6 +17,7 @@ from functools import cached_property
 
 _CLOSER = re.compile(r"(?:[\])}>;,]+|end[;,)]*|fi|done|esac|</[\w.:-]+>[;,)]*|\*/|\"\"\"|''')$")
 _CONTINUES = re.compile(r"[\])}].*[:{(\[]$|(?:else|elif|except|finally|catch|rescue|ensure)\b")
+_ACCESSOR = re.compile(r"(?:\w+\s+)*?(?P<kind>get|set)\s+\w+\s*\(")
 _CLAUSE = re.compile(r"(?:else|elif|except|finally|catch|rescue|ensure|elsif|elseif)\b")
 _WORD = r"[A-Za-z_$][\w$]*"
 # The groups are tried in order; the first that matches names the head.
@@ -97,7 +98,7 @@ def head_kind(stripped: str) -> str:
     >>> head_kind("public class Foo {"), head_kind("public Foo(int n) {")
     ('class', '')
     """
-    match = _TYPE_WORD.match(stripped)
+    match = _TYPE_WORD.match(stripped) or _ACCESSOR.match(stripped)
     return match["kind"] if match is not None else ""
 
 

@@ -5,6 +5,7 @@ Does not know: where the segments stand in the file.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -15,6 +16,40 @@ from apply_edit.text import split_lines, strip_end
 
 # Languages whose bare ``...`` lines are text more often than not.
 PROSE = frozenset({"markdown", "rst", "text", "latex", None})
+
+
+_NAME = re.compile(r"[^\W\d][\w$]*")
+_ARGUMENTS = re.compile(r"\([^)]*\)")
+# Words beside the name in a wish to remove something; with any other word it is a comment.
+_KINDS = frozenset(
+    (
+        *(
+            "the",
+            "old",
+            "unused",
+            "legacy",
+            "deprecated",
+            "entire",
+            "whole",
+            "this",
+            "now",
+            "async",
+        ),
+        *(
+            "class",
+            "method",
+            "function",
+            "func",
+            "fn",
+            "def",
+            "struct",
+            "interface",
+            "enum",
+            "type",
+        ),
+        *("component", "hook", "helper", "property", "constant", "variable", "field", "test"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +117,10 @@ def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
     stubs = _stub_names(text)
     removals: list[range] = []
     previous = ""
-    for number, raw in enumerate(split_lines(text)):
-        line = strip_end(raw)
-        target = _removal(line, original)
+    lines = [strip_end(raw) for raw in split_lines(text)]
+    for number, line in enumerate(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        target = _removal(line, following, original)
         if target is not None:
             removals.append(target)
             continue
@@ -94,7 +130,7 @@ def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
     return _assemble(rows, tuple(removals))
 
 
-def _removal(line: str, original: Outline) -> range | None:
+def _removal(line: str, following: str, original: Outline) -> range | None:
     """Return the lines of the file that a comment asks to be removed, or None."""
     wish = removal_comment(line)
     if wish is None or line.strip() in original.places:
@@ -104,14 +140,27 @@ def _removal(line: str, original: Outline) -> range | None:
         places = original.places.get(text, [])
         if len(places) == 1 and len(text) > 3:
             return range(places[0], places[0] + 1)
-    words = wish.replace("`", " ").replace("()", " ").replace('"', " ").replace("'", " ").split()
-    if len(words) > 5:
+    names = [word for word in _NAME.findall(_ARGUMENTS.sub("", wish)) if word.lower() not in _KINDS]
+    if len(names) != 1:
         return None
-    for word in (word.strip(".,:;") for word in words):
-        heads = original.named_places.get(word, [])
-        if len(heads) == 1:
-            return _with_surroundings(heads[0], original)
-    return None
+    heads = original.named_places.get(names[0], [])
+    if len(heads) > 1:
+        message = f"several definitions are named {names[0]}; show the one to remove in its block"
+        raise MergeUndetermined(message, reason="ambiguous", line=1)
+    if heads and _is_statement(following) and width(following) == width(line):
+        message = (
+            f"{line.strip()!r} may be a wish to remove {names[0]} or a comment on what follows"
+        )
+        raise MergeUndetermined(message, reason="deletion_unclear", line=1)
+    return _with_surroundings(heads[0], original) if heads else None
+
+
+def _is_statement(line: str) -> bool:
+    """Say whether a line is code that a comment above it may be about."""
+    text = line.strip()
+    if not text or is_marker(line) or is_closer(text) or text.startswith(("@", "#", "//")):
+        return False
+    return head_name(text) is None
 
 
 def _with_surroundings(head: int, original: Outline) -> range:

@@ -167,7 +167,10 @@ def pair_lines(
         )
         if not scored or scored[0][0] < _LIKE:
             continue
-        if len(scored) > 1 and scored[0][0] - scored[1][0] < _MARGIN:
+        rivals = [j for score, j in scored if scored[0][0] - score < _MARGIN]
+        # Of lines that are about as like, the only one at the same depth stands out.
+        level = [j for j in rivals if original.widths[j] == lines.widths[i]]
+        if len(rivals) > 1 and len(level) != 1:
             continue
-        pairs[i] = floor = scored[0][1]
+        pairs[i] = floor = level[0] if len(rivals) > 1 else rivals[0]
     return pairs

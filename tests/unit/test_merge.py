@@ -681,3 +681,67 @@ def test_a_brace_below_its_head_opens_the_heads_block():
     new = "    int H()\n    {\n        return 3;\n    }\n"
     snippet = f"class A\n{{\n    // ...\n\n{new}}}\n"
     assert merge_lazy(text, snippet, language="csharp").text == f"{text[:-2]}\n{new}}}\n"
+
+
+def test_a_line_that_leaves_its_block_is_not_another_style():
+    """Taking an ``if`` away moves its line; the line must not be moved back."""
+    text = "func f() {\n\tif a {\n\t\tx()\n\t}\n\tz()\n}\n\nfunc g() {\n\ty()\n}\n"
+    snippet = "func f() {\n    x()\n    z()\n}\n\n// ...\n"
+    try:
+        merged = merge_lazy(text, snippet, language="go").text
+    except MergeUndetermined:
+        return
+    assert "\t\tx()" not in merged
+
+
+def test_a_comment_with_other_words_removes_nothing():
+    """A comment that says what code does may name a definition of the file."""
+    text = "def cache():\n    return 1\n\n\ndef go():\n    return 2\n"
+    snippet = "# ...\ndef go():\n    # remove cache from the list\n    return 2\n"
+    expected = text.replace("    return 2", "    # remove cache from the list\n    return 2")
+    assert merge_lazy(text, snippet, language="python").text == expected
+
+
+def test_a_removal_that_is_not_plain_is_refused():
+    """The name is there twice, or the comment may be about the statement below it."""
+    text = "def a():\n    return 1\n\n\ndef go():\n    return 2\n"
+    for file, snippet in (
+        (text + "\n\ndef a():\n    return 3\n", "# ...\n# remove a\n# ...\n"),
+        (text, "# ...\ndef go():\n    # remove a\n    return 2\n"),
+    ):
+        with pytest.raises(MergeUndetermined):
+            merge_lazy(file, snippet, language="python")
+
+
+def test_one_space_is_no_level():
+    """New text that is aligned by one space keeps it in a file of tabs."""
+    text = "/*\n * a\n * b\n */\nint f() {\n\treturn 1;\n}\n"
+    snippet = "/*\n * a\n new\n * b\n */\n// ...\n"
+    assert merge_lazy(text, snippet, language="c").text == text.replace(" * b", " new\n * b")
+
+
+def test_a_new_class_that_ends_like_the_one_before_goes_between():
+    """A last line at another depth, of the class before, is not that of the new class."""
+    text = "class A:\n    def f(self):\n        pass\n\n\ndef g():\n    return 1\n"
+    new = "class B:\n    pass\n\n\n"
+    snippet = f"# ...\n\n\n{new}def g():\n    # ...\n"
+    expected = text.replace("def g", new + "def g")
+    assert merge_lazy(text, snippet, language="python").text == expected
+
+
+def test_a_getter_is_not_the_setter_of_its_name():
+    """Accessors share their name, and are told apart by their kind."""
+    text = "class K {\n  get v() {\n    return 1;\n  }\n\n  set v(n) {\n    this.n = n;\n  }\n}\n"
+    snippet = "// ...\n  get v() {\n    return 2;\n  }\n// ...\n"
+    expected = text.replace("return 1", "return 2")
+    assert merge_lazy(text, snippet, language="javascript").text == expected
+    snippet = "class K extends P {\n  // ...\n}\n"
+    expected = text.replace("class K", "class K extends P")
+    assert merge_lazy(text, snippet, language="javascript").text == expected
+
+
+def test_a_last_line_replaces_the_one_at_its_depth():
+    """Deeper lines that look alike do not make it a new line."""
+    text = "def o():\n    def a():\n        return 1\n\n    return a, 2\n"
+    snippet = "def o():\n    # ...\n    return a\n"
+    assert merge_lazy(text, snippet, language="python").text == text.replace("a, 2", "a")
