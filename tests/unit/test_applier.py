@@ -140,7 +140,7 @@ def test_a_refused_answer_falls_back_to_the_merge():
 
 
 def test_a_file_that_is_too_long_for_the_target_is_merged_all_the_same():
-    """Where file and result do not fit the context, a merge with one plain reading is the result."""
+    """Where the file does not fit the context, a merge with one plain reading is the result."""
     engine = writing_engine(MERGED)
     engine.target.context_limit = 300
     result = Applier(engine=engine).apply(ORIGINAL, SNIPPET, path="clock.py")
