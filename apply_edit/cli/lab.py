@@ -66,9 +66,13 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
 _PREDICT = "Predict the speedup of a real pair of models before drafting, then measure it."
 
 
+# A file or a pipe has no width; the widest table fits into this.
+_WIDTH = 110
+
+
 def show(result: LabResult, console: Console) -> None:
     """Print the table and what to read out of it."""
-    table = Table(title=result.title, title_justify="left")
+    table = Table(title=result.title, title_justify="left", box=None, padding=(0, 1))
     # The columns before the figures are names; figures line up on the right.
     for number, column in enumerate(result.columns):
         table.add_column(column, justify="left" if number == 0 else "right")
@@ -82,6 +86,8 @@ def show(result: LabResult, console: Console) -> None:
 def finish(result: LabResult, out: Path | None) -> None:
     """Print the result and, where a folder is given, write its plots there."""
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
     show(result, console)
     if out is not None:
         for path in plots.save(result, out):

@@ -70,10 +70,11 @@ def _draw(axes: Any, plot: Plot) -> None:  # noqa: ANN401
         else:
             style = "--" if series.dashed else "-"
             axes.plot(series.xs, series.ys, style, marker="o", markersize=4, label=series.label)
-    if plot.ticks:
-        axes.set_xticks(range(len(plot.ticks)), plot.ticks, rotation=20, ha="right")
     axes.set_xlabel(plot.x_label)
     axes.set_ylabel(plot.y_label)
     axes.set_xscale("log" if plot.log_x else "linear")
     axes.set_yscale("log" if plot.log_y else "linear")
+    if plot.ticks:
+        # After the scale, which would put numbers back in place of the names.
+        axes.set_xticks(range(len(plot.ticks)), plot.ticks, fontsize="small")
     axes.grid(visible=True, which="both", alpha=0.3)

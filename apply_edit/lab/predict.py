@@ -23,10 +23,10 @@ COLUMNS = (
     "T",
     "drafter",
     "alpha",
-    "accepted share",
-    "tokens per pass",
-    "speedup, flat passes",
-    "speedup, timed passes",
+    "accepted",
+    "tokens/pass",
+    "flat",
+    "timed",
     "measured",
     "library",
 )
@@ -140,7 +140,7 @@ def _seconds_per_id(runs: Sequence[DecodeRun]) -> float:
 
 def report(costs: Costs, rows: Sequence[Comparison]) -> LabResult:
     """Lay out the comparison as a table (predicted / measured) and bars."""
-    labels = tuple(f"{row.workload}, {row.drafter}, T = {row.temperature:g}" for row in rows)
+    labels = tuple(f"{row.workload}\n{row.drafter}\nT = {row.temperature:g}" for row in rows)
     places = tuple(float(place) for place in range(len(rows)))
     # A missing counterpart has no bar.
     bars = {
@@ -165,8 +165,8 @@ def report(costs: Costs, rows: Sequence[Comparison]) -> LabResult:
         notes=(
             f"c = {costs.ratio:.3f}: a draft step {costs.draft_step:.4g} s, a target pass by "
             f"width {timed} s.",
-            "Flat passes take any width to cost what one token costs; timed passes use the times "
-            "above.",
+            "Speedups: flat, if a pass cost the same at any width; timed, with the times above; "
+            "measured; and what transformers' own generation measured.",
             f"{different} greedy outputs with drafts differ from the plain ones.",
         ),
     )
