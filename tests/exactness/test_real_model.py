@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 import torch
 
+from apply_edit.decode.batch import Batch
 from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
@@ -182,3 +183,27 @@ def test_sampled_output_has_the_targets_distribution(target, tokenizer):
     assert_drawn_from(
         {(a, b): first[a] * p for a in range(12) if first[a] for b, p in enumerate(row(a))}, seen
     )
+
+
+def test_a_batch_of_four_files_gives_what_each_gets_alone(target, tokenizer):
+    """Four files at once, one of them cancelled: the others get the ids of their single runs."""
+    requests = []
+    for snippet in SNIPPETS[:4]:
+        code = tokenizer.encode_data(snippet)
+        heading = tokenizer.encode_data("The same code twice:\n\n")
+        prompt = (*heading, *code, *tokenizer.encode_data("\n"), *code[:2])
+        requests.append((Request(prompt, 8, tokenizer.eos_ids), tuple(code)))
+    alone = [
+        Decoding(target, tokenizer, ask, Nothing(), FixedGamma(0)).run().ids for ask, _ in requests
+    ]
+    batch = Batch(target, tokenizer)
+    rows = [
+        batch.join(ask, create("lookup", References(code)), FixedGamma(4)) for ask, code in requests
+    ]
+    batch.step()
+    batch.cancel(rows[1])
+    while len(batch):
+        batch.step()
+    for number in (0, 2, 3):
+        assert tuple(rows[number].output) == alone[number]
+    assert tuple(rows[1].output) == alone[1][: len(rows[1].output)]
