@@ -207,13 +207,18 @@ def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:
     if not options["quiet"]:
         for notice in each.result.warnings:
             where = f" (line {notice.lines[0]})" if notice.lines else ""
-            console.print(f"warning: {notice.message}{where}", markup=False, highlight=False)
+            _say(console, f"warning: {notice.message}{where}")
         if each.result.text == each.source.text and not each.result.deleted:
-            console.print(f"{each.path}: no change", markup=False, highlight=False)
+            _say(console, f"{each.path}: no change")
     if options["stats"]:
-        console.print(f"strategy {each.result.strategy}, format {each.result.format.value}")
+        _say(console, f"strategy {each.result.strategy}, format {each.result.format.value}")
         if each.result.report is not None:
             show_report(console, each.result.report)
+
+
+def _say(console: Console, text: str) -> None:
+    """Print one line as it is: no markup, and no breaking where nobody has a terminal."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
