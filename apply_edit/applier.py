@@ -190,22 +190,13 @@ class Applier:
 
     def _unstructured(self, original: str, parsed: ParsedEdit, path: str | None) -> EditResult:
         if self._config.strategy == "direct" or not original.strip():
-            return self._merged(original, parsed, path)
+            return self._merged(original, _plain_reading(original, parsed, path), parsed, path)
         return self._by_model(original, parsed, path)
 
-    def _merged(self, original: str, parsed: ParsedEdit, path: str | None) -> EditResult:
-        """Answer with the deterministic merge.
-
-        Raises:
-            MergeUndetermined: The edit has no single plain reading without a model.
-        """
-        if parsed.snippet is None:
-            message = (
-                "an instruction does not say which text to write; it needs a model "
-                "(--strategy model or auto)"
-            )
-            raise MergeUndetermined(message, reason="instruction")
-        merge = merge_lazy(original, parsed.snippet, language=language_of(path, original))
+    def _merged(
+        self, original: str, merge: LazyMerge, parsed: ParsedEdit, path: str | None
+    ) -> EditResult:
+        """Answer with the deterministic merge."""
         findings = self._enforce(original, merge.text, parsed, path)
         warnings = (*parsed.notices, *merge.notices, *_notices(findings))
         return EditResult(merge.text, "direct", parsed.format, warnings)
@@ -213,20 +204,15 @@ class Applier:
     def _by_model(
         self, original: str, parsed: ParsedEdit, path: str | None, *, patch: str | None = None
     ) -> EditResult:
-        prediction = self._prediction(original, parsed, path)
+        prediction = predict(original, parsed, path)
         windows = None
         if prediction is not None and self._config.scope == "auto":
             snippet = parsed.snippet or ""
             windows = find_windows(original, snippet, prediction, language_of(path, original))
-        whole = Rewrite(
-            original,
-            snippet=parsed.snippet,
-            patch=patch,
-            instruction=parsed.instruction,
-            prediction=None if prediction is None else prediction.text,
-            prediction_spans=() if prediction is None else prediction.spans,
-        )
-        jobs = [whole] if windows is None else [_window_job(w, parsed) for w in windows]
+        if windows is None:
+            jobs = [whole_file(original, parsed, prediction, patch=patch)]
+        else:
+            jobs = [_window_job(window, parsed) for window in windows]
         report = Report(windows=0 if windows is None else len(windows))
         try:
             answers = self._write(jobs, report)
@@ -235,7 +221,7 @@ class Applier:
         except (GuardRefused, OutputTruncated, PromptTooLong) as error:
             if prediction is None:
                 raise
-            return self._fallback(original, parsed, path, error, report)
+            return self._fallback(original, prediction, parsed, path, error, report)
         if prediction is None:
             return result
         return self._settled(original, result, prediction, parsed, path)
@@ -264,7 +250,7 @@ class Applier:
             "the snippet, which is the result; --strategy model takes the target's",
         )
         try:
-            merged = self._merged(original, parsed, path)
+            merged = self._merged(original, merge, parsed, path)
         except ApplyError:
             return replace(result, agreement=False)
         return _instead(merged, notice, result.report)
@@ -312,6 +298,7 @@ class Applier:
     def _fallback(
         self,
         original: str,
+        merge: LazyMerge,
         parsed: ParsedEdit,
         path: str | None,
         refusal: ApplyEditError,
@@ -319,7 +306,7 @@ class Applier:
     ) -> EditResult:
         """Answer with the deterministic merge, because the target's text was refused."""
         try:
-            merged = self._merged(original, parsed, path)
+            merged = self._merged(original, merge, parsed, path)
         except ApplyError:
             raise refusal from None
         notice = Notice(
@@ -327,14 +314,6 @@ class Applier:
             f"no text of the target was used ({refusal.message}); this is the deterministic merge",
         )
         return _instead(merged, notice, report)
-
-    def _prediction(self, original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge | None:
-        if parsed.format is not EditFormat.LAZY or parsed.snippet is None:
-            return None
-        try:
-            return merge_lazy(original, parsed.snippet, language=language_of(path, original))
-        except MergeUndetermined:
-            return None
 
     def _enforce(
         self, original: str, text: str, parsed: ParsedEdit, path: str | None
@@ -369,6 +348,58 @@ def apply(
         ApplyEditError: One of its kinds; see ``errors``.
     """
     return Applier(config).apply(original, edit, path=path, instruction=instruction)
+
+
+def predict(original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge | None:
+    """Return the deterministic merge of a lazy snippet, None where it has no single plain reading.
+
+    Args:
+        original: The file's text.
+        parsed: The edit; only a lazy snippet has a prediction.
+        path: Path of the file; tells the language.
+    """
+    if parsed.format is not EditFormat.LAZY:
+        return None
+    try:
+        return _plain_reading(original, parsed, path)
+    except MergeUndetermined:
+        return None
+
+
+def whole_file(
+    original: str, parsed: ParsedEdit, prediction: LazyMerge | None, *, patch: str | None = None
+) -> Rewrite:
+    """Return the job of rewriting the whole file.
+
+    Args:
+        original: The file's text.
+        parsed: The edit.
+        prediction: Its deterministic merge, see ``predict``.
+        patch: A structured edit as it was written, None for other formats.
+    """
+    return Rewrite(
+        original,
+        snippet=parsed.snippet,
+        patch=patch,
+        instruction=parsed.instruction,
+        prediction=None if prediction is None else prediction.text,
+        prediction_spans=() if prediction is None else prediction.spans,
+    )
+
+
+def _plain_reading(original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge:
+    """Merge without a model.
+
+    Raises:
+        MergeUndetermined: The edit has no single plain reading without a model.
+    """
+    if parsed.snippet is None:
+        message = (
+            "an instruction does not say which text to write; it needs a model "
+            "(--strategy model or auto)"
+        )
+        raise MergeUndetermined(message, reason="instruction")
+    return merge_lazy(original, parsed.snippet, language=language_of(path, original))
 
 
 def _instead(merged: EditResult, notice: Notice, report: Report | None) -> EditResult:

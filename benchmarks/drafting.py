@@ -34,12 +34,11 @@ from pathlib import Path
 
 import proposers
 from apply_edit import edits
+from apply_edit.applier import predict, whole_file
 from apply_edit.engine import Engine, Rewrite
-from apply_edit.errors import ApplyEditError, MergeUndetermined
-from apply_edit.merge import merge_lazy
+from apply_edit.errors import ApplyEditError
 from apply_edit.models import locate
 from apply_edit.prompt import render
-from apply_edit.syntax import language_of
 from apply_edit.text import with_newlines
 from apply_edit.types import EditFormat
 from proposers import Draft, Nothing, References, Router
@@ -192,22 +191,9 @@ def _task(case, engine):
         parsed = edits.parse(edit, EditFormat(case["format"]), original=original, path=path)
     except ApplyEditError:
         return None
-    prediction = None
-    if parsed.snippet is not None:
-        try:
-            language = language_of(path, original)
-            prediction = merge_lazy(original, parsed.snippet, language=language)
-        except MergeUndetermined:
-            prediction = None
+    prediction = predict(original, parsed, path)
     structured = parsed.snippet is None and parsed.instruction is None
-    job = Rewrite(
-        original,
-        snippet=parsed.snippet,
-        patch=edit if structured else None,
-        instruction=parsed.instruction,
-        prediction=None if prediction is None else prediction.text,
-        prediction_spans=() if prediction is None else prediction.spans,
-    )
+    job = whole_file(original, parsed, prediction, patch=edit if structured else None)
     prompt = render(original, snippet=job.snippet, patch=job.patch, instruction=job.instruction)
     expected = shown(case["expected"])
     return Task(

@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from apply_edit import edits
+from apply_edit.applier import predict, whole_file
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.acceptance import Acceptance
 from apply_edit.decode.cost import PassCost
@@ -35,12 +36,9 @@ from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block
 from apply_edit.decode.tokens import TextTokenizer
-from apply_edit.engine import Engine, Rewrite
-from apply_edit.errors import ApplyEditError
-from apply_edit.merge import merge_lazy
+from apply_edit.engine import Engine
 from apply_edit.models import locate
 from apply_edit.prompt import render
-from apply_edit.syntax import language_of
 from benchmarks.cases import case_folder
 from proposers import Draft, Proposer, References, create
 
@@ -180,17 +178,9 @@ def tasks_of(files: Sequence[Path], limit: int, tokenizer: TextTokenizer) -> lis
 
 def _task(case, engine: Engine) -> Task:
     original, expected = case["original"], case["expected"]
-    prediction, spans = None, ()
-    parsed = edits.parse(
-        case["edit"], edits.EditFormat.LAZY, original=original, path=case.get("path")
-    )
-    try:
-        language = language_of(case.get("path"), original)
-        merged = merge_lazy(original, parsed.snippet or "", language=language)
-        prediction, spans = merged.text, tuple(merged.spans)
-    except ApplyEditError:
-        prediction = None
-    job = Rewrite(original, snippet=parsed.snippet, prediction=prediction, prediction_spans=spans)
+    path = case.get("path")
+    parsed = edits.parse(case["edit"], edits.EditFormat.LAZY, original=original, path=path)
+    job = whole_file(original, parsed, predict(original, parsed, path))
     stop = render(original, snippet=parsed.snippet, patch=None, instruction=None).stop
     texts = engine.references(job, stop)
     output = [*engine.tokenizer.encode_data(_ended(expected)), *texts.closing, _EOS]

@@ -14,14 +14,12 @@ import sys
 from dataclasses import replace
 
 from apply_edit import edits
+from apply_edit.applier import predict, whole_file
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import DecodeSettings, Engine, Rewrite
-from apply_edit.errors import MergeUndetermined
-from apply_edit.merge import merge_lazy
 from apply_edit.models import locate
 from apply_edit.prompt import render
-from apply_edit.syntax import language_of
 from apply_edit.text import SourceText, with_newlines
 from tests.fixture_cases import FixtureCase, load_all
 from tests.regression.recordings import FILE, Recording, load, save
@@ -34,20 +32,7 @@ def job_of(case: FixtureCase) -> Rewrite:
     """Return what the engine is asked to do for a fixture."""
     original = SourceText.from_bytes(case.original).text
     parsed = edits.parse(case.edit, case.format, original=original, path=case.path)
-    prediction = None
-    if parsed.snippet is not None:
-        try:
-            language = language_of(case.path, original)
-            prediction = merge_lazy(original, parsed.snippet, language=language)
-        except MergeUndetermined:
-            prediction = None
-    return Rewrite(
-        original,
-        snippet=parsed.snippet,
-        instruction=parsed.instruction,
-        prediction=None if prediction is None else prediction.text,
-        prediction_spans=() if prediction is None else prediction.spans,
-    )
+    return whole_file(original, parsed, predict(original, parsed, case.path))
 
 
 def record(engine: Engine, target: str, case: FixtureCase) -> tuple[Recording, bool]:
