@@ -108,18 +108,23 @@ def list_experiments() -> None:
             click.echo(f"{name:{width}}  {command.get_short_help_str(limit=200)}")
 
 
+_OUT = click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("lab"),
+    show_default=True,
+    help="Folder for the plots.",
+)
+_PLOT = click.option("--plot/--no-plot", default=True, help="Write plots (needs matplotlib).")
+_SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+
+
 def _command(name: str, experiment: Experiment) -> click.Command:
     """Return the command that runs one experiment."""
 
     @click.command(name, help=experiment.summary, short_help=experiment.summary)
-    @click.option(
-        "--out",
-        type=click.Path(file_okay=False, path_type=Path),
-        default=Path("lab"),
-        show_default=True,
-        help="Folder for the plots.",
-    )
-    @click.option("--plot/--no-plot", default=True, help="Write plots (needs matplotlib).")
+    @_OUT
+    @_PLOT
     @click.option(
         "--runs",
         type=click.IntRange(min=1),
@@ -127,7 +132,7 @@ def _command(name: str, experiment: Experiment) -> click.Command:
         show_default=True,
         help=f"How many {experiment.unit}.",
     )
-    @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+    @_SEED
     def command(out: Path, plot: bool, runs: int, seed: int) -> None:
         if plot:
             # Before the work, not after it: nobody should wait a minute for this message.
@@ -166,15 +171,9 @@ for _name, _experiment in EXPERIMENTS.items():
     show_default=True,
     help="Single-token passes to time for the cost ratio.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("lab"),
-    show_default=True,
-    help="Folder for the plots.",
-)
-@click.option("--plot/--no-plot", default=True, help="Write plots (needs matplotlib).")
+@_SEED
+@_OUT
+@_PLOT
 def predict_command(  # noqa: PLR0913 one argument per option
     target: str,
     draft: str,
