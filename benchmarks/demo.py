@@ -17,7 +17,7 @@ from apply_edit import Applier, Config, SourceText
 from apply_edit.align import unified_diff
 from apply_edit.cli.exit_codes import exit_code
 from apply_edit.cli.models import ConsoleProgress
-from apply_edit.cli.show import ProgressObserver, show_diff, show_error, show_report
+from apply_edit.cli.show import ProgressObserver, show_error, show_report
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.errors import ApplyEditError
 
@@ -58,7 +58,13 @@ def main() -> int:
         return 130
     seconds = time.perf_counter() - started
     console.rule("the diff of the merged file")
-    show_diff(console, unified_diff(source.text, result.text, "rate_limiter.py"))
+    console.print(
+        Syntax(
+            unified_diff(source.text, result.text, "rate_limiter.py"),
+            "diff",
+            background_color="default",
+        )
+    )
     console.rule("the report")
     if result.report is not None:
         show_report(console, result.report)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +28,7 @@ from apply_edit.cli.files import (
 )
 from apply_edit.cli.models import ConsoleProgress
 from apply_edit.cli.options import apply_options, check_combination, to_config
-from apply_edit.cli.show import ProgressObserver, show_diff, show_report
+from apply_edit.cli.show import ProgressObserver, coloured, show_report
 from apply_edit.edits import parse
 from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
 from apply_edit.text import SourceText
@@ -122,7 +124,11 @@ def _read_edit(name: str | None) -> str | None:
         return None
     if name == "-":
         return SourceText.from_bytes(sys.stdin.buffer.read(), "standard input").text
-    return read_source(name)[0].text
+    try:
+        return read_source(name)[0].text
+    except FileMissing:
+        message = f"there is no file {name} to read the edit from; --edit - reads standard input"
+        raise FileMissing(message, path=name) from None
 
 
 def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> None:
@@ -140,8 +146,7 @@ def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> No
     elif output == "stdout":
         _print_bytes(merged)
     elif output == "diff":
-        for each in merged:
-            show_diff(Console(), _diff(each))
+        _print_diffs(merged)
     for each in merged:
         _tell(each, options, console)
 
@@ -198,8 +203,35 @@ def _print_bytes(merged: list[Merged]) -> None:
     sys.stdout.buffer.flush()
 
 
+def _print_diffs(merged: list[Merged]) -> None:
+    """Print the diffs: coloured on a terminal, byte for byte elsewhere."""
+    for each in merged:
+        diff = _diff(each)
+        if sys.stdout.isatty():
+            click.echo(coloured(diff), nl=False)
+        else:
+            # Git reads no UTF-16; a diff of such a file is for people.
+            wide = each.source.encoding.startswith(("utf-16", "utf-32"))
+            sys.stdout.buffer.write(diff.encode("utf-8" if wide else each.source.encoding))
+            sys.stdout.buffer.flush()
+
+
 def _diff(each: Merged) -> str:
-    return unified_diff(each.source.text, each.result.text, each.path.as_posix())
+    # The byte order mark is part of the first line of the file that `patch` reads.
+    mark = "\ufeff" if each.source.bom == codecs.BOM_UTF8 else ""
+    old, new = each.source.text, each.result.text
+    name, target = each.path.as_posix(), each.result.moved_to
+    diff = unified_diff(old and mark + old, new and mark + new, name)
+    header, found, hunks = diff.partition("\n@@")
+    if each.stamp.sha256 is None:
+        header = re.sub(r"\A--- .*", "--- /dev/null", header)
+    if each.result.deleted:
+        header = re.sub(r"^\+\+\+ .*", "+++ /dev/null", header, flags=re.MULTILINE)
+    if target is not None:
+        header = re.sub(r"^\+\+\+ .*", lambda _: f"+++ b/{target}", header, flags=re.MULTILINE)
+        moved = f"diff --git a/{name} b/{target}\nrename from {name}\nrename to {target}\n"
+        header = moved + header
+    return header + found + hunks
 
 
 def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from apply_edit.decode.row import Event
 
 _STAGES = {"load": "loading the target", "prefill": "reading file and edit", "decode": "writing"}
-_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class ProgressObserver:
@@ -83,11 +84,19 @@ class ProgressObserver:
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def show_diff(console: Console, diff: str) -> None:
-    """Print a unified diff, coloured where the console can."""
-    for line in diff.split("\n")[:-1] if diff.endswith("\n") else diff.split("\n"):
-        style = "bold" if line.startswith(("---", "+++")) else _DIFF_STYLES.get(line[:1], "")
-        console.print(Text(line, style=style), soft_wrap=True)
+def coloured(diff: str) -> str:
+    """Return a unified diff with colours for a terminal, its characters untouched.
+
+    Not through rich, which replaces tabs and drops control characters.
+    """
+    return "\n".join(_coloured_line(line) for line in diff.split("\n"))
+
+
+def _coloured_line(line: str) -> str:
+    if line.startswith(("---", "+++")):
+        return click.style(line, bold=True)
+    colour = _DIFF_COLOURS.get(line[:1])
+    return click.style(line, fg=colour) if colour else line
 
 
 def show_report(console: Console, report: Report) -> None:

@@ -2,6 +2,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import types
 
@@ -102,6 +103,48 @@ def test_diff_prints_a_diff(run, file, edit):
     _, out, _ = run(file, "--edit", edit, "--diff")
     assert b"-b = 2" in out
     assert b"+b = 20" in out
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        b"\ta\n\tb = 2\n\tz\n",
+        b"a\r\nb = 2\r\n",
+        b"x\x1b[31m\x0cy\nb = 2\nlong \t \n",
+        b"\xef\xbb\xbfb = 2\n",
+        b"caf\xe9\nb = 2\n",
+        b"b = 2",
+    ],
+)
+@pytest.mark.parametrize("name", ["plain.txt", "two words.txt"])
+def test_a_printed_diff_gives_the_merged_bytes(run, tmp_path, monkeypatch, original, name):
+    """`git apply` makes of a printed diff what --in-place writes: tabs, CR, form feeds, marks."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / name
+    file.write_bytes(original)
+    _, diff, _ = run(name, "--edit", "-", "--diff", stdin=EDIT.encode())
+    subprocess.run(["git", "apply", "--whitespace=nowarn", "-"], input=diff, check=True)
+    by_git = file.read_bytes()
+    file.write_bytes(original)
+    assert run(name, "--edit", "-", "--in-place", stdin=EDIT.encode())[0] == 0
+    assert by_git == file.read_bytes() != original
+
+
+def test_a_printed_patch_adds_deletes_and_moves(run, tmp_path, monkeypatch):
+    """`git apply` adds, deletes and renames files as --in-place would."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.txt").write_text("x\n")
+    (tmp_path / "gone.txt").write_text("y\n")
+    patch = (
+        "*** Begin Patch\n*** Update File: old.txt\n*** Move to: new.txt\n@@\n-x\n+z\n"
+        "*** Delete File: gone.txt\n*** Add File: more.txt\n+m\n*** End Patch\n"
+    )
+    _, diff, _ = run("--root", ".", "--edit", "-", "--diff", stdin=patch.encode())
+    subprocess.run(["git", "apply", "-"], input=diff, check=True)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {
+        "new.txt": "z\n",
+        "more.txt": "m\n",
+    }
 
 
 def test_json_is_one_object(run, file, edit):
