@@ -6,19 +6,16 @@ Knows nothing of guards, formats on disk or argv. Built once per model and used 
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import proposers
+from apply_edit.encoding import render_chat, shown_text, snippet_pieces, token_spans
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
-from apply_edit.markers import is_marker
 from apply_edit.models.layout import default_home
 from apply_edit.prompt import Prompt, Section, parse, render
-from apply_edit.text import split_lines, strip_end, with_newlines
 from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from apply_edit.decode.gamma import GammaPolicy
     from apply_edit.decode.loop import Output
     from apply_edit.decode.row import Event
+    from apply_edit.decode.runner import Runner
     from apply_edit.decode.target import Target
     from apply_edit.decode.tokens import TextTokenizer
 
@@ -110,6 +108,7 @@ class Engine:
         tokenizer: Its tokenizer.
         cost: What a pass costs by its width, for ``gamma="auto"``; None for the usual shape.
         load_s: Seconds that loading took.
+        runner: Carries requests through the target; None for one at a time, in the caller's thread.
     """
 
     def __init__(
@@ -118,10 +117,12 @@ class Engine:
         tokenizer: TextTokenizer,
         cost: PassCost | None = None,
         load_s: float = 0.0,
+        runner: Runner | None = None,
     ) -> None:
         self.target = target
         self.tokenizer = tokenizer
         self.load_s = load_s
+        self._runner = runner
         self._cost = cost
         self._acceptance: Acceptance | None = None
 
@@ -160,8 +161,8 @@ class Engine:
             PromptTooLong: File, edit and result do not fit the context.
         """
         from apply_edit.decode.gamma import CostGamma, explain_line
-        from apply_edit.decode.loop import Decoding
         from apply_edit.decode.row import Request
+        from apply_edit.decode.runner import Alone
 
         watcher = observer or SilentObserver()
         prompt = render(
@@ -174,18 +175,21 @@ class Engine:
         request = Request(prompt_ids, limit, eos_ids=self.tokenizer.eos_ids, stop=(prompt.stop,))
         proposer = self.proposer(settings.proposer, job, prompt.stop)
         policy = self._policy(settings.gamma, expected)
-        decoding = Decoding(self.target, self.tokenizer, request, proposer, policy, cancelled)
+        runner = self._runner or Alone(self.target, self.tokenizer)
         watcher.stage("prefill")
         done = 0
-        for event in decoding:
+
+        def watch(event: Event) -> None:
+            nonlocal done
             if event.record is not None and done == 0:
                 watcher.stage("decode")
             done += len(event.ids)
             watcher.decoded(event, done, expected)
+
+        output = runner.run(request, proposer, policy, watch, cancelled)
         if isinstance(policy, CostGamma):
             self._acceptance = policy.acceptance.carried()
             watcher.explained([explain_line(decision) for decision in policy.decisions])
-        output = decoding.output
         output.report.load_s, self.load_s = self.load_s, 0.0
         return parse(prompt, output.text), output
 
@@ -230,12 +234,12 @@ class Engine:
         # Where tokens are no runs of bytes there is no telling which of them are whose.
         view = self.tokenizer if self.tokenizer.is_byte_level else None
         if job.prediction is not None:
-            shown = _shown(job.prediction)
+            shown = shown_text(job.prediction)
             prediction = tuple(data(shown))
             if view is not None:
                 edits = token_spans(map(view.token_bytes, prediction), shown, job.prediction_spans)
         return References(
-            tuple(data(_shown(job.original))),
+            tuple(data(shown_text(job.original))),
             tuple(snippet),
             prediction,
             tuple(edits),
@@ -275,77 +279,3 @@ class Engine:
                 "the file, or use a model with a longer context"
             )
             raise PromptTooLong(message, limit=limit, actual=num_prompt + num_expected)
-
-
-def token_spans(
-    pieces: Iterable[bytes], text: str, spans: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    r"""Return the token spans that line spans of a text amount to.
-
-    A token belongs to the line that its first byte is in.
-
-    Args:
-        pieces: The bytes of each token; joined they are the text.
-        text: The text, LF line ends.
-        spans: Ascending half-open 0-based line spans.
-
-    >>> token_spans([b"a", b"\n", b"b\n", b"c\n"], "a\nb\nc\n", [(1, 2)])
-    [(2, 3)]
-    """
-    lines = [0, *accumulate(len(line.encode()) for line in split_lines(text))]
-    starts = list(accumulate(map(len, pieces), initial=0))[:-1]
-    last = len(lines) - 1
-    found = []
-    for first, behind in spans:
-        start = bisect_left(starts, lines[min(first, last)])
-        end = bisect_left(starts, lines[min(behind, last)])
-        if start < end:
-            found.append((start, end))
-    return found
-
-
-def snippet_pieces(snippet: str) -> list[str]:
-    r"""Split a snippet at its elision markers; line ends become LF.
-
-    >>> snippet_pieces("a\n# ... existing code ...\nb\n")
-    ['a\n', 'b\n']
-    """
-    pieces: list[list[str]] = [[]]
-    for line in split_lines(with_newlines(snippet, "\n")):
-        if is_marker(strip_end(line)):
-            pieces.append([])
-        else:
-            pieces[-1].append(line)
-    return ["".join(piece) for piece in pieces if piece]
-
-
-def render_chat(template: str, system: str, user: str) -> str:
-    """Render a chat template up to where the answer begins, in transformers' Jinja sandbox.
-
-    Raises:
-        ModelLoadError: The template cannot be rendered.
-    """
-    import jinja2
-    from transformers.utils.chat_template_utils import render_jinja_template
-
-    attempts: list[list[dict[str, Any]]] = [
-        [{"role": "system", "content": system}, {"role": "user", "content": user}],
-        # Some templates know no system role.
-        [{"role": "user", "content": f"{system}\n\n{user}"}],
-    ]
-    for messages in attempts:
-        try:
-            answers = render_jinja_template(
-                conversations=[messages], chat_template=template, add_generation_prompt=True
-            )
-            return str(answers[0][0])
-        except jinja2.TemplateError as error:
-            reason = error
-    message = f"the model's chat template cannot be rendered: {reason}"
-    raise ModelLoadError(message)
-
-
-def _shown(text: str) -> str:
-    """Return a text as the prompt shows it: LF, with a final newline."""
-    lf = with_newlines(text, "\n")
-    return lf if lf.endswith("\n") else lf + "\n"

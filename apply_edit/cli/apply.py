@@ -17,7 +17,7 @@ from rich.console import Console
 
 from apply_edit.align import unified_diff
 from apply_edit.applier import Applier
-from apply_edit.cli.files import (
+from apply_edit.files import (
     Change,
     Stamp,
     absent,

@@ -24,7 +24,7 @@ from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.small_model import TargetSmallModel
 from apply_edit.decode.tokens import TextTokenizer, require_same_tokenizer
 from apply_edit.decode.transformers_target import TransformersTarget, load, own_attention
-from apply_edit.engine import render_chat
+from apply_edit.encoding import render_chat
 from apply_edit.lab.seam import Bench, Decode, DecodeRun, Drafter, Prompt, Workload
 from apply_edit.lab.target_model import TargetModel
 from apply_edit.models import locate

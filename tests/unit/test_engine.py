@@ -1,6 +1,7 @@
 import pytest
 
-from apply_edit.engine import DecodeSettings, Rewrite, render_chat, snippet_pieces
+from apply_edit.encoding import render_chat, snippet_pieces
+from apply_edit.engine import DecodeSettings, Rewrite
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
 from tests.fakes import writing_engine
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from apply_edit.cli import atomic, files
-from apply_edit.cli.files import (
+from apply_edit.files import (
     Change,
     absent,
     read_bytes,

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from apply_edit.cli.atomic import (
+from apply_edit.files.atomic import (
     Stamp,
     check_unchanged,
     keep,

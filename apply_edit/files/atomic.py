@@ -1,6 +1,6 @@
 """The pieces of an atomic write: a stamp, a staged temporary file, a comparison, a rename.
 
-:mod:`apply_edit.cli.files` composes them and says what they promise.
+:mod:`apply_edit.files` composes them and says what they promise.
 """
 
 from __future__ import annotations

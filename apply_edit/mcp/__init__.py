@@ -1,0 +1,1 @@
+"""The tool server for agents that speak the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The local service: HTTP in front of one loaded target."""
