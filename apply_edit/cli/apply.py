@@ -17,6 +17,11 @@ from rich.console import Console
 
 from apply_edit.align import unified_diff
 from apply_edit.applier import Applier
+from apply_edit.cli.models import ConsoleProgress
+from apply_edit.cli.options import apply_options, check_combination, to_config
+from apply_edit.cli.show import ProgressObserver, coloured, show_report
+from apply_edit.edits import parse
+from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
 from apply_edit.files import (
     Change,
     Stamp,
@@ -26,11 +31,6 @@ from apply_edit.files import (
     write_all,
     write_atomic,
 )
-from apply_edit.cli.models import ConsoleProgress
-from apply_edit.cli.options import apply_options, check_combination, to_config
-from apply_edit.cli.show import ProgressObserver, coloured, show_report
-from apply_edit.edits import parse
-from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
 from apply_edit.text import SourceText
 from apply_edit.types import EditResult, FileOp, ParsedEdit
 

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apply_edit.errors import FileChanged, FileError, FileMissing, FileNotWritten
 from apply_edit.files.atomic import (
     Stamp,
     check_unchanged,
@@ -36,7 +37,6 @@ from apply_edit.files.atomic import (
     sync_folder,
     temporary_name,
 )
-from apply_edit.errors import FileChanged, FileError, FileMissing, FileNotWritten
 from apply_edit.text import SourceText
 
 __all__ = [

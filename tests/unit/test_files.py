@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from apply_edit.cli import atomic, files
+from apply_edit import files
+from apply_edit.errors import FileBinary, FileChanged, FileError, FileMissing, FileNotWritten
 from apply_edit.files import (
     Change,
     absent,
+    atomic,
     read_bytes,
     read_source,
     resolve_inside,
     write_all,
     write_atomic,
 )
-from apply_edit.errors import FileBinary, FileChanged, FileError, FileMissing, FileNotWritten
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes, links and signals")
 
