@@ -5,8 +5,8 @@ Strategies::
     structured edit ──► located exactly and uniquely ──► spliced          strategy "direct"
     whole file      ──► laid over the original                            strategy "direct"
     lazy snippet, instruction ──► written by the target                   strategy "model"
-         └─ the target's text fails the guard, or differs from a merge
-            that has one plain reading ──► that merge                     strategy "merge"
+         └─ the target's text is not good enough, or differs from a
+            merge that has one plain reading ──► that merge               strategy "merge"
     anything doubtful ──► a typed error, and nothing is written
 """
 
@@ -16,37 +16,22 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from apply_edit import edits, guard
-from apply_edit.align import keep_original_bytes
 from apply_edit.config import Config
 from apply_edit.direct import apply_file_edit, apply_whole, select_file
-from apply_edit.engine import DecodeSettings, Engine, Observer, Rewrite, SilentObserver
+from apply_edit.engine import Engine, Observer, SilentObserver, Writes
 from apply_edit.errors import (
     AnchorNotFound,
-    ApplyEditError,
-    ApplyError,
-    Cancelled,
     ConfigError,
     EditParseError,
     FileMissing,
-    GuardRefused,
     MergeUndetermined,
-    OutputTruncated,
-    PromptTooLong,
 )
 from apply_edit.merge import merge_lazy
 from apply_edit.models import Progress, locate
-from apply_edit.report import Report
-from apply_edit.scope import Window, find_windows, put_back
 from apply_edit.syntax import language_of
-from apply_edit.text import dominant_newline, split_lines, strip_end
-from apply_edit.types import (
-    EditFormat,
-    EditResult,
-    Finding,
-    LazyMerge,
-    Notice,
-    ParsedEdit,
-)
+from apply_edit.target_merge import Asked, TargetMerge
+from apply_edit.text import dominant_newline
+from apply_edit.types import EditFormat, EditResult, Finding, LazyMerge, ParsedEdit, notices_of
 
 # An edit whose text is nowhere near anything in the file is refused at once; with a near miss of at
 # least this similarity the target may try, and the guard judges what it wrote.
@@ -68,7 +53,7 @@ class Applier:
         self,
         config: Config | None = None,
         *,
-        engine: Engine | None = None,
+        engine: Writes | None = None,
         observer: Observer | None = None,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
@@ -130,12 +115,18 @@ class Applier:
                 return self._structured(original, written, parsed, path)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> Writes:
         """The engine, loaded on first use."""
         if self._engine is None:
-            folder = locate(self._config.target, progress=self._progress)
+            config = self._config
+            folder = locate(config.target, progress=self._progress).path
+            draft = None
+            if config.draft is not None:
+                draft = locate(config.draft, progress=self._progress).path
             self._observer.stage("load")
-            self._engine = Engine.load(folder.path, self._config.device, self._config.dtype)
+            self._engine = Engine.load(
+                folder, config.device, config.dtype, draft, config.draft_dtype
+            )
         return self._engine
 
     def _parse(
@@ -172,7 +163,7 @@ class Applier:
         warnings = [*parsed.notices, *result.notices]
         if not result.deleted:
             single = replace(parsed, files=(replace(part, hunks=result.hunks or part.hunks),))
-            warnings += _notices(self._enforce(original or "", result.text, single, path))
+            warnings += notices_of(self._enforce(original or "", result.text, single, path))
         return EditResult(
             result.text,
             "direct",
@@ -185,7 +176,7 @@ class Applier:
     def _whole(self, original: str | None, parsed: ParsedEdit, path: str | None) -> EditResult:
         text = apply_whole(original, parsed.snippet or "", newline=dominant_newline(original or ""))
         findings = self._enforce(original or "", text, parsed, path)
-        warnings = (*parsed.notices, *_notices(findings))
+        warnings = (*parsed.notices, *notices_of(findings))
         return EditResult(text, "direct", parsed.format, warnings)
 
     def _unstructured(self, original: str, parsed: ParsedEdit, path: str | None) -> EditResult:
@@ -198,122 +189,15 @@ class Applier:
     ) -> EditResult:
         """Answer with the deterministic merge."""
         findings = self._enforce(original, merge.text, parsed, path)
-        warnings = (*parsed.notices, *merge.notices, *_notices(findings))
+        warnings = (*parsed.notices, *merge.notices, *notices_of(findings))
         return EditResult(merge.text, "direct", parsed.format, warnings)
 
     def _by_model(
         self, original: str, parsed: ParsedEdit, path: str | None, *, patch: str | None = None
     ) -> EditResult:
-        prediction = predict(original, parsed, path)
-        windows = None
-        if prediction is not None and self._config.scope == "auto":
-            snippet = parsed.snippet or ""
-            windows = find_windows(original, snippet, prediction, language_of(path, original))
-        if windows is None:
-            jobs = [whole_file(original, parsed, prediction, patch=patch)]
-        else:
-            jobs = [_window_job(window, parsed) for window in windows]
-        report = Report(windows=0 if windows is None else len(windows))
-        try:
-            answers = self._write(jobs, report)
-            answer = answers[0] if windows is None else put_back(original, windows, answers)
-            result = self._accepted(original, answer, parsed, path, report)
-        except (GuardRefused, OutputTruncated, PromptTooLong) as error:
-            if prediction is None:
-                raise
-            return self._fallback(original, prediction, parsed, path, error, report)
-        if prediction is None:
-            return result
-        return self._settled(original, result, prediction, parsed, path)
-
-    def _settled(
-        self,
-        original: str,
-        result: EditResult,
-        merge: LazyMerge,
-        parsed: ParsedEdit,
-        path: str | None,
-    ) -> EditResult:
-        """Decide between the target's text and the deterministic merge where they differ.
-
-        A merge that has one plain reading is right more often than a small model (the figures are
-        in docs/benchmarks.md), so ``auto`` takes it; ``model`` means the target's text.
-        """
-        if result.text == merge.text:
-            return replace(result, agreement=True)
-        if self._config.strategy == "model":
-            return replace(result, agreement=False)
-        line = _first_difference(result.text, merge.text)
-        notice = Notice(
-            "model_disagrees",
-            f"the target's text was not used: in line {line} it differs from the plain reading of "
-            "the snippet, which is the result; --strategy model takes the target's",
-        )
-        try:
-            merged = self._merged(original, merge, parsed, path)
-        except ApplyError:
-            return replace(result, agreement=False)
-        return _instead(merged, notice, result.report)
-
-    def _write(self, jobs: list[Rewrite], report: Report) -> list[str]:
-        """Have the target write each job's text.
-
-        Raises:
-            Cancelled: The caller asked to stop.
-            OutputTruncated: An answer reached its limit.
-        """
-        settings = DecodeSettings(
-            self._config.proposer, self._config.gamma, self._config.max_new_tokens
-        )
-        answers = []
-        for job in jobs:
-            answer, output = self.engine.rewrite(job, settings, self._observer, self._cancelled)
-            report.absorb(output.report)
-            if output.finish == "cancelled":
-                message = "cancelled; nothing was changed"
-                raise Cancelled(message)
-            if output.finish == "length":
-                message = (
-                    f"the target was stopped after {len(output.ids)} tokens and had not finished; "
-                    "raise --max-new-tokens or edit a smaller part"
-                )
-                raise OutputTruncated(message, emitted=len(output.ids))
-            answers.append(answer)
-        return answers
-
-    def _accepted(
-        self,
-        original: str,
-        answer: str,
-        parsed: ParsedEdit,
-        path: str | None,
-        report: Report,
-    ) -> EditResult:
-        allowed = frozenset(strip_end(line) for line in split_lines(parsed.snippet or ""))
-        text = keep_original_bytes(original, answer, allowed=allowed)
-        findings = self._enforce(original, text, parsed, path)
-        warnings = (*parsed.notices, *_notices(findings))
-        return EditResult(text, "model", parsed.format, warnings, report)
-
-    def _fallback(
-        self,
-        original: str,
-        merge: LazyMerge,
-        parsed: ParsedEdit,
-        path: str | None,
-        refusal: ApplyEditError,
-        report: Report,
-    ) -> EditResult:
-        """Answer with the deterministic merge, because the target's text was refused."""
-        try:
-            merged = self._merged(original, merge, parsed, path)
-        except ApplyError:
-            raise refusal from None
-        notice = Notice(
-            "model_refused",
-            f"no text of the target was used ({refusal.message}); this is the deterministic merge",
-        )
-        return _instead(merged, notice, report)
+        asked = Asked(original, parsed, path, patch, predict(original, parsed, path))
+        target = TargetMerge(self._config, lambda: self.engine, self._observer, self._cancelled)
+        return target.merge(asked)
 
     def _enforce(
         self, original: str, text: str, parsed: ParsedEdit, path: str | None
@@ -366,27 +250,6 @@ def predict(original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge | 
         return None
 
 
-def whole_file(
-    original: str, parsed: ParsedEdit, prediction: LazyMerge | None, *, patch: str | None = None
-) -> Rewrite:
-    """Return the job of rewriting the whole file.
-
-    Args:
-        original: The file's text.
-        parsed: The edit.
-        prediction: Its deterministic merge, see ``predict``.
-        patch: A structured edit as it was written, None for other formats.
-    """
-    return Rewrite(
-        original,
-        snippet=parsed.snippet,
-        patch=patch,
-        instruction=parsed.instruction,
-        prediction=None if prediction is None else prediction.text,
-        prediction_spans=() if prediction is None else prediction.spans,
-    )
-
-
 def _plain_reading(original: str, parsed: ParsedEdit, path: str | None) -> LazyMerge:
     """Merge without a model.
 
@@ -402,39 +265,6 @@ def _plain_reading(original: str, parsed: ParsedEdit, path: str | None) -> LazyM
     return merge_lazy(original, parsed.snippet, language=language_of(path, original))
 
 
-def _instead(merged: EditResult, notice: Notice, report: Report | None) -> EditResult:
-    """Return the deterministic merge as the answer to what was asked of the target."""
-    return replace(
-        merged,
-        strategy="merge",
-        report=report,
-        agreement=False,
-        warnings=(notice, *merged.warnings),
-    )
-
-
-def _first_difference(text: str, other: str) -> int:
-    """Return the 1-based number of the first line that differs."""
-    lines, others = split_lines(text), split_lines(other)
-    return 1 + next(
-        (i for i, (a, b) in enumerate(zip(lines, others, strict=False)) if a != b),
-        min(len(lines), len(others)),
-    )
-
-
-def _window_job(window: Window, parsed: ParsedEdit) -> Rewrite:
-    return Rewrite(
-        window.text,
-        snippet=window.snippet,
-        instruction=parsed.instruction,
-        prediction=window.prediction,
-    )
-
-
 def _is_near(error: AnchorNotFound) -> bool:
     nearest = error.fields.get("nearest")
     return isinstance(nearest, dict) and float(nearest.get("score", 0.0)) >= _NEAR_MISS
-
-
-def _notices(findings: list[Finding]) -> list[Notice]:
-    return [Notice(f.check, f.message, tuple(start + 1 for start, _ in f.lines)) for f in findings]

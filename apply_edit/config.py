@@ -9,9 +9,12 @@ from apply_edit.errors import ConfigError
 from apply_edit.types import EditFormat
 
 Strategy = Literal["auto", "direct", "model"]
-Scope = Literal["auto", "file"]
+Scope = Literal["auto", "file", "windows"]
+DraftDtype = Literal["auto", "int8", "float32", "bfloat16", "float16"]
 DEFAULT_TARGET = "qwen2.5-coder-1.5b-instruct"
 LONGEST_GAMMA = 4096
+# Chosen by measurement, see docs/accuracy.md: an instruction has no second opinion beside it.
+LEAST_CONFIDENCE: dict[EditFormat, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,18 @@ class Config:
         target: Name, local folder, local GGUF file or hub id of the target model.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
-        scope: ``auto`` shows the target windows around the edit where its place is clear, ``file``
-            always the whole file.
+        scope: ``auto`` shows the target windows around the edit where its place is clear and the
+            file not small, ``windows`` in small files too, ``file`` always the whole file.
         gamma: Longest draft per pass, 0 for plain greedy decoding; ``auto`` chooses it for each
             pass from the cost of passes and what was accepted so far.
         max_new_tokens: Limit of the output; None derives it from the size of file and edit.
+        dialect: Prompt dialect, see ``prompt.DIALECTS``; ``auto`` is the one of the model.
+        min_confidence: Refuse a text of the target in which any word had a smaller probability;
+            None for what was measured to be wise for the kind of edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
+        draft: The draft model, which guesses novel text for the router: named like the target, and
+            of its tokenizer; None for no draft model.
+        draft_dtype: ``auto`` (int8 on a CPU), ``int8``, ``float32``, ``bfloat16`` or ``float16``.
         disabled_checks: Names of guard checks that are switched off.
     """
 
@@ -43,6 +52,10 @@ class Config:
     gamma: int | Literal["auto"] = "auto"
     max_new_tokens: int | None = None
     proposer: str = "router"
+    draft: str | None = None
+    draft_dtype: DraftDtype = "auto"
+    dialect: str = "auto"
+    min_confidence: float | None = None
     disabled_checks: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
@@ -50,13 +63,26 @@ class Config:
         if self.strategy not in get_args(Strategy):
             _refuse("strategy", self.strategy, "auto, direct or model")
         if self.scope not in get_args(Scope):
-            _refuse("scope", self.scope, "auto or file")
+            _refuse("scope", self.scope, "auto, file or windows")
         if self.gamma != "auto" and not 0 <= self.gamma <= LONGEST_GAMMA:
             _refuse("gamma", self.gamma, f"auto or a whole number from 0 to {LONGEST_GAMMA}")
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
             _refuse("max_new_tokens", self.max_new_tokens, "a whole number from 1")
+        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
+            _refuse("min_confidence", self.min_confidence, "a number from 0 to 1")
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
             _refuse("dtype", self.dtype, "auto, float32, bfloat16 or float16")
+        if self.draft_dtype not in get_args(DraftDtype):
+            _refuse("draft_dtype", self.draft_dtype, "auto, int8, float32, bfloat16 or float16")
+        if self.draft is not None and self.proposer != "router":
+            message = f"a draft model works with the router; proposer is {self.proposer!r}"
+            raise ConfigError(message, option="draft")
+
+    def least_confidence(self, edit_format: EditFormat) -> float:
+        """Return the probability that the target must give to every word of its text."""
+        if self.min_confidence is not None:
+            return self.min_confidence
+        return LEAST_CONFIDENCE.get(edit_format, 0.0)
 
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Config:

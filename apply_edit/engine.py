@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -15,16 +15,19 @@ import proposers
 from apply_edit.encoding import render_chat, shown_text, snippet_pieces, token_spans
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
 from apply_edit.models.layout import default_home
-from apply_edit.prompt import Prompt, Section, parse, render
+from apply_edit.prompt import Prompt, Section, Task, choose, parse
 from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
     from apply_edit.decode.acceptance import Acceptance
+    from apply_edit.decode.confidence import LineScore
     from apply_edit.decode.cost import PassCost
+    from apply_edit.decode.draft_target import DraftTarget
     from apply_edit.decode.gamma import GammaPolicy
     from apply_edit.decode.loop import Output
-    from apply_edit.decode.row import Event
-    from apply_edit.decode.runner import Runner
+    from apply_edit.decode.novel_drafts import NovelDrafts
+    from apply_edit.decode.row import Event, Request
+    from apply_edit.decode.runner import Prefilled, Runner
     from apply_edit.decode.target import Target
     from apply_edit.decode.tokens import TextTokenizer
 
@@ -75,6 +78,8 @@ class Rewrite:
         prediction: A guess of the result, used as a draft source only, or None.
         prediction_spans: ``(start, end)`` half-open 0-based line spans of the prediction that come
             from the edit and not from the original; empty where unknown.
+        is_part: The text is a stretch of lines of a larger file.
+        language: Name of the language, None where unknown.
     """
 
     original: str
@@ -83,6 +88,20 @@ class Rewrite:
     instruction: str | None = None
     prediction: str | None = None
     prediction_spans: tuple[tuple[int, int], ...] = ()
+    is_part: bool = False
+    language: str | None = None
+
+    @property
+    def task(self) -> Task:
+        """What a prompt says of it."""
+        return Task(
+            self.original,
+            self.snippet,
+            self.patch,
+            self.instruction,
+            self.is_part,
+            self.language,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +112,27 @@ class DecodeSettings:
         proposer: Name of the draft source.
         gamma: Longest draft per pass, or ``auto``.
         max_new_tokens: Limit of the output, None for one derived from file and edit.
+        dialect: Name of the prompt dialect; ``auto`` is the one that the model was trained on.
     """
 
     proposer: str = "router"
     gamma: int | Literal["auto"] = "auto"
     max_new_tokens: int | None = None
+    dialect: str = "auto"
+
+
+class Writes(Protocol):
+    """Has a text written: an engine, or what stands in front of one."""
+
+    def rewrite(
+        self,
+        job: Rewrite,
+        settings: DecodeSettings,
+        observer: Observer | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> tuple[str, Output]:
+        """Return the merged text; see ``Engine.rewrite``."""
+        ...
 
 
 class Engine:
@@ -109,6 +144,7 @@ class Engine:
         cost: What a pass costs by its width, for ``gamma="auto"``; None for the usual shape.
         load_s: Seconds that loading took.
         runner: Carries requests through the target; None for one at a time, in the caller's thread.
+        draft: A draft model for novel text, None for no such thing.
     """
 
     def __init__(
@@ -118,26 +154,50 @@ class Engine:
         cost: PassCost | None = None,
         load_s: float = 0.0,
         runner: Runner | None = None,
+        draft: DraftTarget | None = None,
     ) -> None:
         self.target = target
         self.tokenizer = tokenizer
         self.load_s = load_s
+        self.published_as: str | None = None
         self._runner = runner
+        self._draft = draft
         self._cost = cost
         self._acceptance: Acceptance | None = None
 
     @classmethod
-    def load(cls, folder: Path, device: str = "auto", dtype: str = "auto") -> Engine:
-        """Load a model folder; see ``transformers_target.load`` for the errors."""
+    def load(
+        cls,
+        folder: Path,
+        device: str = "auto",
+        dtype: str = "auto",
+        draft: Path | None = None,
+        draft_dtype: str = "auto",
+    ) -> Engine:
+        """Load a model folder, and that of a draft model.
+
+        See ``transformers_target.load`` and ``draft_target.load_draft`` for the errors.
+        """
         started = time.perf_counter()
         from apply_edit.decode.calibrate import cost_of
         from apply_edit.decode.tokens import TextTokenizer
         from apply_edit.decode.transformers_target import load
 
         tokenizer = TextTokenizer.load(folder)
+        kept = default_home() / "calibration"
+        small = None
+        if draft is not None:
+            from apply_edit.decode.draft_target import load_draft
+
+            # First, because a draft model that does not fit is found out in a second.
+            small = load_draft(draft, tokenizer, device, draft_dtype, kept)
         target = load(folder, tokenizer.vocab_size, device, dtype)
-        cost = cost_of(target, folder, default_home() / "calibration")
-        return cls(target, tokenizer, cost, time.perf_counter() - started)
+        cost = cost_of(target, folder, kept)
+        return cls(target, tokenizer, cost, time.perf_counter() - started, draft=small)
+
+    def use(self, runner: Runner) -> None:
+        """Carry requests through ``runner`` from now on; it has this engine's target."""
+        self._runner = runner
 
     def rewrite(
         self,
@@ -165,16 +225,23 @@ class Engine:
         from apply_edit.decode.runner import Alone
 
         watcher = observer or SilentObserver()
-        prompt = render(
-            job.original, snippet=job.snippet, patch=job.patch, instruction=job.instruction
-        )
-        prompt_ids = tuple(self.encode(prompt))
+        prompt = choose(settings.dialect, self.published_as).render(job.task)
+        prompt_ids, num_shared = self._encode(prompt)
         expected = self._expected_tokens(job)
         limit = settings.max_new_tokens or expected * 5 // 4 + 256
         self._require_room(len(prompt_ids), expected)
-        request = Request(prompt_ids, limit, eos_ids=self.tokenizer.eos_ids, stop=(prompt.stop,))
-        proposer = self.proposer(settings.proposer, job, prompt.stop)
+        request = Request(
+            tuple(prompt_ids),
+            limit,
+            eos_ids=self.tokenizer.eos_ids,
+            stop=(prompt.stop,),
+            logprobs=True,
+            keep_prefix=num_shared,
+        )
         policy = self._policy(settings.gamma, expected)
+        references = self.references(job, prompt.stop)
+        novel = self._novel(request, policy, references)
+        proposer = self.proposer(settings.proposer, references, novel)
         runner = self._runner or Alone(self.target, self.tokenizer)
         watcher.stage("prefill")
         done = 0
@@ -191,7 +258,41 @@ class Engine:
             self._acceptance = policy.acceptance.carried()
             watcher.explained([explain_line(decision) for decision in policy.decisions])
         output.report.load_s, self.load_s = self.load_s, 0.0
-        return parse(prompt, output.text), output
+        output.report.draft_s = 0.0 if novel is None else novel.seconds
+        return parse(prompt, output.text), replace(output, lines=self._line_scores(output))
+
+    def prewarm(
+        self,
+        job: Rewrite,
+        settings: DecodeSettings,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Prefilled:
+        """Read a file while its edit is still being written; a rewrite then starts behind it.
+
+        Args:
+            job: The file, and an edit of the kind that is to come. What the edit says does not
+                matter and may be empty: only what the prompt has before it is read.
+            settings: As for the rewrite.
+            cancelled: Asked before every pass.
+
+        Raises:
+            ConfigError: The engine keeps nothing from one rewrite to the next.
+            PromptTooLong: The file does not fit the context.
+            Cancelled: It was cancelled.
+        """
+        from apply_edit.decode.runner import Alone
+
+        prompt = choose(settings.dialect, self.published_as).render(job.task)
+        ids, num_shared = self._encode(prompt)
+        runner = self._runner or Alone(self.target, self.tokenizer)
+        return runner.prefill(ids[:num_shared], cancelled)
+
+    def _line_scores(self, output: Output) -> tuple[LineScore, ...]:
+        from apply_edit.decode.confidence import line_scores
+
+        if not self.tokenizer.is_byte_level:
+            return ()
+        return line_scores(map(self.tokenizer.token_bytes, output.ids), output.logprobs)
 
     def _policy(self, gamma: int | Literal["auto"], expected_tokens: int) -> GammaPolicy:
         from apply_edit.decode.cost import PassCost
@@ -200,26 +301,51 @@ class Engine:
         if gamma != "auto":
             return FixedGamma(gamma)
         self._cost = self._cost or PassCost.usual("cpu")
-        return CostGamma(self._cost, self._acceptance, expected_tokens=expected_tokens)
+        return CostGamma(
+            self._cost,
+            self._acceptance,
+            expected_tokens=expected_tokens,
+            learns_cost=self._runner is None or not self._runner.shares_passes,
+        )
 
     def encode(self, prompt: Prompt) -> list[int]:
         """Turn a prompt into ids: chat template and tags as control, content as data."""
+        return self._encode(prompt)[0]
+
+    def _encode(self, prompt: Prompt) -> tuple[list[int], int]:
+        """Return a prompt's ids, and how many of them go up to the end of the original.
+
+        Those are what the prompts of further edits of the same file begin with.
+        """
         before, after = self._chat(prompt.system)
-        ids = self.tokenizer.encode_control(before)
+        control = self.tokenizer.encode_control
+        ids = control(before)
+        num_shared = 0
         for section in prompt.user:
             ids += self._section(section)
-        return (
-            ids + self.tokenizer.encode_control(after) + self.tokenizer.encode_control(prompt.prime)
-        )
+            if section.data and not num_shared:
+                num_shared = len(ids)
+        return ids + control(after) + control(prompt.prime), num_shared
 
-    def proposer(self, name: str, job: Rewrite, stop: str) -> Proposer:
+    def _novel(
+        self, request: Request, policy: GammaPolicy, references: References
+    ) -> NovelDrafts | None:
+        if self._draft is None:
+            return None
+        from apply_edit.decode.novel_drafts import NovelDrafts
+
+        return NovelDrafts(self._draft, request, policy, references, self.target.vocab_size)
+
+    def proposer(
+        self, name: str, references: References, novel: Proposer | None = None
+    ) -> Proposer:
         """Build the draft source for a job.
 
         Raises:
             ConfigError: There is no proposer by that name.
         """
         try:
-            return proposers.create(name, self.references(job, stop))
+            return proposers.create(name, references, novel)
         except ValueError as error:
             raise ConfigError(str(error), option="proposer") from None
 

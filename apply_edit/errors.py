@@ -20,6 +20,7 @@
     │   ├── AlreadyApplied      the file already has what the edit asks for
     │   ├── MergeUndetermined   a snippet has no single plain reading, so no merge without a model
     │   ├── GuardRefused        the merged text failed a check of the guard
+    │   ├── LowConfidence       the model was not sure enough of what it wrote
     │   └── OutputTruncated     the model stopped before the file was complete
     └── EngineError             the model or the machine is in the way
         ├── ModelNotFound       no such model by that name, folder or file
@@ -172,6 +173,12 @@ class GuardRefused(ApplyError):
     """The merged text failed a check of the guard. Fields: ``findings`` (a list of objects)."""
 
     code = "guard_refused"
+
+
+class LowConfidence(ApplyError):
+    """The model was not sure of its text. Fields: ``confidence``, ``least``, ``lines`` (1-based)."""
+
+    code = "low_confidence"
 
 
 class OutputTruncated(ApplyError):

@@ -69,6 +69,7 @@ class Report:
 
     Args:
         prompt_tokens: Tokens of the prompt.
+        cached_prompt_tokens: Tokens of the prompt that were cached by an earlier request.
         windows: Windows of the file that the target rewrote; 0 where it wrote the whole file.
         prefill_passes: Passes that only read the prompt.
         records: One entry per verifying pass.
@@ -76,9 +77,11 @@ class Report:
         prefill_s: Seconds of passes that read the prompt, the fused first one included.
         decode_s: Seconds of the other passes.
         proposer_s: Seconds spent in proposers.
+        draft_s: Those among them that a draft model took.
     """
 
     prompt_tokens: int = 0
+    cached_prompt_tokens: int = 0
     windows: int = 0
     prefill_passes: int = 0
     records: list[PassRecord] = field(default_factory=list)
@@ -86,16 +89,19 @@ class Report:
     prefill_s: float = 0.0
     decode_s: float = 0.0
     proposer_s: float = 0.0
+    draft_s: float = 0.0
 
     def absorb(self, other: Report) -> None:
         """Add the counts and times of another decoding of the same apply (another window)."""
         self.prompt_tokens += other.prompt_tokens
+        self.cached_prompt_tokens += other.cached_prompt_tokens
         self.prefill_passes += other.prefill_passes
         self.records += other.records
         self.load_s += other.load_s
         self.prefill_s += other.prefill_s
         self.decode_s += other.decode_s
         self.proposer_s += other.proposer_s
+        self.draft_s += other.draft_s
 
     @property
     def passes(self) -> int:
@@ -151,6 +157,7 @@ class Report:
             "accepted": self.accepted,
             "emitted": self.emitted,
             "prompt_tokens": self.prompt_tokens,
+            "cached_prompt_tokens": self.cached_prompt_tokens,
             "windows": self.windows,
             "acceptance_rate": round(self.acceptance_rate, 4),
             "tokens_per_pass": round(self.tokens_per_pass, 2),
@@ -164,6 +171,7 @@ class Report:
                 "prefill": round(self.prefill_s, 3),
                 "decode": round(self.decode_s, 3),
                 "proposer": round(self.proposer_s, 4),
+                "draft": round(self.draft_s, 4),
             },
         }
 

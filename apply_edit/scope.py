@@ -21,17 +21,19 @@ from apply_edit.syntax import Definition, definitions, has_grammar
 from apply_edit.text import split_lines, strip_end
 from apply_edit.types import LazyMerge
 
-# Lines shown around a change where no definition encloses it.
+# Lines shown around a change where no definition encloses it; in a wide window.
 _CONTEXT = 6
-# A definition of up to so many lines is shown whole.
+_WIDE_CONTEXT = 30
+# A definition of up to so many lines is shown whole; in a wide window.
 _DEFINITION = 60
+_WIDE_DEFINITION = 200
 # A neighbouring definition of up to so many lines is not cut by the border of a window.
 _NEIGHBOUR = 20
 # Windows that are closer than this are one.
 _GAP = 10
 # Below this many lines a file is cheap enough to be shown whole; and when the windows hold more
 # than this part of it, little is saved.
-_SMALL_FILE = 100
+SMALL_FILE = 100
 _LARGE_PART = 0.6
 # Texts beyond this size are not parsed for definitions.
 _PARSED_CHARS = 2_000_000
@@ -48,6 +50,8 @@ class Window:
         text: These lines.
         snippet: The part of the snippet that belongs here.
         prediction: What the deterministic merge makes of these lines.
+        prediction_spans: ``(start, end)`` half-open 0-based line spans of ``prediction`` that come
+            from the snippet and not from the original.
     """
 
     start: int
@@ -55,10 +59,17 @@ class Window:
     text: str
     snippet: str
     prediction: str
+    prediction_spans: tuple[tuple[int, int], ...] = ()
 
 
 def find_windows(
-    original: str, snippet: str, merge: LazyMerge, language: str | None = None
+    original: str,
+    snippet: str,
+    merge: LazyMerge,
+    language: str | None = None,
+    *,
+    wide: bool = False,
+    smallest: int = SMALL_FILE,
 ) -> list[Window] | None:
     """Return the windows that hold the edit, in order, or None for the whole file.
 
@@ -67,15 +78,17 @@ def find_windows(
         snippet: The lazy snippet.
         merge: Its deterministic merge.
         language: Language of the file, None where unknown.
+        wide: Show more around each change.
+        smallest: A file of fewer lines is shown whole.
     """
     old, new = split_lines(original), split_lines(merge.text)
-    if len(old) < _SMALL_FILE:
+    if len(old) < smallest:
         return None
     changes = [op for op in line_ops(old, new) if op.kind != "equal"]
     if not changes:
         return None
     outer = _definitions(original, language)
-    spans = _joined([_span(op, len(old), outer) for op in changes])
+    spans = _joined([_span(op, len(old), outer, wide=wide) for op in changes])
     if sum(end - start for start, end in spans) > _LARGE_PART * len(old):
         return None
     lines = [strip_end(line) for line in split_lines(snippet)]
@@ -89,7 +102,8 @@ def find_windows(
         if part is None:
             return None
         text, prediction = "".join(old[start:end]), "".join(new[new_start:new_end])
-        windows.append(Window(start, end, text, part, prediction))
+        inside = _inside(merge.spans, new_start, new_end)
+        windows.append(Window(start, end, text, part, prediction, inside))
     return windows
 
 
@@ -117,13 +131,27 @@ def _definitions(original: str, language: str | None) -> list[Definition]:
     return [d for d in definitions(original, language) if d.kind != "import"]
 
 
-def _span(change: Op, num_lines: int, outer: Sequence[Definition]) -> tuple[int, int]:
+def _inside(spans: Sequence[tuple[int, int]], start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Return what of the spans lies in ``[start, end)``, counted from there.
+
+    >>> _inside([(0, 2), (5, 9)], 6, 8)
+    ((0, 2),)
+    """
+    cut = ((max(first, start) - start, min(last, end) - start) for first, last in spans)
+    return tuple((first, last) for first, last in cut if first < last)
+
+
+def _span(
+    change: Op, num_lines: int, outer: Sequence[Definition], *, wide: bool
+) -> tuple[int, int]:
     """Widen one change to what should be seen of its surroundings."""
+    context = _WIDE_CONTEXT if wide else _CONTEXT
+    largest = _WIDE_DEFINITION if wide else _DEFINITION
     start, end = change.old_start, change.old_end
-    shown_start, shown_end = max(0, start - _CONTEXT), min(num_lines, end + _CONTEXT)
+    shown_start, shown_end = max(0, start - context), min(num_lines, end + context)
     for definition in outer:
         first, last = definition.start_line, definition.end_line
-        if first <= start and end <= last and last - first <= _DEFINITION:
+        if first <= start and end <= last and last - first <= largest:
             shown_start, shown_end = min(shown_start, first), max(shown_end, last)
     return _snapped(shown_start, shown_end, outer)
 

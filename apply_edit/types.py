@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -209,6 +210,39 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class HunkScore:
+    """How sure the target was of one change.
+
+    Args:
+        start_line: 1-based first line of the change in the result.
+        end_line: Its last line; one less than ``start_line`` where lines were only taken away.
+        mean_logprob: Mean log-probability of its tokens.
+        confidence: The smallest probability of any of its tokens, in 0..1.
+    """
+
+    start_line: int
+    end_line: int
+    mean_logprob: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try at a text that the target was asked for.
+
+    Args:
+        scope: What the target saw: ``file``, ``windows`` or ``wider`` windows; ``merge`` is the
+            deterministic merge, which needs no target.
+        refused: Code of the error that ended the try, None where its text was good.
+        message: What was wrong.
+    """
+
+    scope: str
+    refused: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class EditResult:
     """A merged file.
 
@@ -223,6 +257,10 @@ class EditResult:
             of them spoke.
         deleted: The edit deletes the file; ``text`` is then ``""``.
         moved_to: New path, where the edit moves the file.
+        tries: What was tried to get the text, in order; empty where no target was asked.
+        hunks: How sure the target was of each change that it made.
+        confidence: The smallest probability that the target gave to any word of its text, in 0..1;
+            None where the text is not the target's.
     """
 
     text: str
@@ -233,3 +271,13 @@ class EditResult:
     agreement: bool | None = None
     deleted: bool = False
     moved_to: str | None = None
+    tries: tuple[Try, ...] = ()
+    hunks: tuple[HunkScore, ...] = ()
+    confidence: float | None = None
+
+
+def notices_of(findings: Iterable[Finding]) -> tuple[Notice, ...]:
+    """Return what the caller should know of findings that do not refuse."""
+    return tuple(
+        Notice(f.check, f.message, tuple(start + 1 for start, _ in f.lines)) for f in findings
+    )

@@ -1,7 +1,7 @@
 """How many tokens each set of proposers gets through per target pass, on real edits.
 
     python -m benchmarks.drafting FILES... [--target replay|NAME] [--draft NAME] [--gamma-max N]
-        [--formats lazy] [--sets none,router] [--limit N] [--json OUT] [--recovery]
+        [--formats lazy] [--sets none,router] [--limit N] [--longest N] [--json OUT] [--recovery]
 
 The *replay* target writes the expected text as the real tokenizer splits it, so that figures do not
 depend on a model's mistakes; with the NAME of a model the real target writes. ``--recovery`` prints
@@ -17,7 +17,8 @@ The sets, each with the texts that it may copy from:
     cursor+snippet   original and snippet
     prediction       those and the deterministic merge, where it has one
     echo             those, renames applied
-    draft            original and snippet, and a draft model in novel text (needs --draft)
+    draft            the original, and a draft model in all novel text (needs --draft; minutes of
+                     computing per case, so best with --sets copy,draft --limit 12 --longest 1500)
     router           what apply-edit uses
 """
 
@@ -34,11 +35,12 @@ from pathlib import Path
 
 import proposers
 from apply_edit import edits
-from apply_edit.applier import predict, whole_file
+from apply_edit.applier import predict
 from apply_edit.engine import Engine, Rewrite
 from apply_edit.errors import ApplyEditError
 from apply_edit.models import locate
-from apply_edit.prompt import render
+from apply_edit.prompt import DEFAULT, DIALECTS
+from apply_edit.target_merge import Asked, rewrites_of
 from apply_edit.text import with_newlines
 from apply_edit.types import EditFormat
 from proposers import Draft, Nothing, References, Router
@@ -176,7 +178,7 @@ def tasks(options, engine):
                 if not isinstance(case.get("original"), str) or case.get("files"):
                     continue
                 task = _task(case, engine)
-                if task is None:
+                if task is None or len(task.prompt_ids) + len(task.expected_ids) > options.longest:
                     continue
                 yield task
                 count += 1
@@ -193,8 +195,9 @@ def _task(case, engine):
         return None
     prediction = predict(original, parsed, path)
     structured = parsed.snippet is None and parsed.instruction is None
-    job = whole_file(original, parsed, prediction, patch=edit if structured else None)
-    prompt = render(original, snippet=job.snippet, patch=job.patch, instruction=job.instruction)
+    asked = Asked(original, parsed, path, edit if structured else None, prediction)
+    job = rewrites_of(asked)[0]
+    prompt = DIALECTS[DEFAULT].render(job.task)
     expected = shown(case["expected"])
     return Task(
         case["id"],
@@ -268,7 +271,7 @@ def run_replay(options, engine, names):
     return tallies
 
 
-def run_real(options, engine, names, draft_engine):
+def run_real(options, engine, names):
     """Decode all cases with the real target and every set."""
     from apply_edit.decode.gamma import FixedGamma
     from apply_edit.decode.loop import Decoding
@@ -282,16 +285,10 @@ def run_real(options, engine, names, draft_engine):
         )
         for name in names:
             started = time.perf_counter()
-            small = None
-            if name == "draft":
-                small, proposer = _with_draft_model(task, draft_engine, engine)
-            else:
-                proposer = SETS[name](task)
+            proposer = SETS[name](task)
             build_s = time.perf_counter() - started
             policy = FixedGamma(options.gamma_max)
             output = Decoding(engine.target, engine.tokenizer, request, proposer, policy).run()
-            if small is not None:
-                small.close()
             share = output.report.proposer_s / max(1, output.report.passes)
             records = [
                 ([(region, n, k) for region, _, n, k in record.runs], share)
@@ -302,29 +299,6 @@ def run_real(options, engine, names, draft_engine):
             row.update(exact=output.text == task.expected, seconds=output.report.decode_s)
             print(json.dumps({"set": name, **row}), flush=True)
     return tallies
-
-
-def _with_draft_model(task, draft_engine, engine):
-    from apply_edit.decode.sampling import Sampling
-    from apply_edit.decode.small_model import TargetSmallModel
-
-    small = TargetSmallModel(
-        draft_engine.target, Sampling(), len(task.prompt_ids), engine.target.vocab_size
-    )
-    model = proposers.DraftModel(small, task.prompt_ids, floor=0.4)
-    return small, Router(_unpredicted(task), _Short(model))
-
-
-class _Short:
-    """Drafts of a draft model, which are long enough at a few tokens."""
-
-    def __init__(self, inner, longest=6):
-        self.inner = inner
-        self.longest = longest
-
-    def propose(self, output, limit):
-        draft = self.inner.propose(output, min(limit, self.longest))
-        return replace(draft, regions=(("novel", len(draft)),) if draft.ids else ())
 
 
 def show(tallies):
@@ -359,6 +333,13 @@ def main(argv=None):
         engine = Engine(None, TextTokenizer.load(folder))
     else:
         engine = Engine.load(locate(options.target).path)
+    if options.draft:
+        from benchmarks.draft_model import Asking
+
+        SETS["draft"] = Asking(options.draft, engine.tokenizer)
+        names += ["draft"] if "draft" not in names else []
+    elif "draft" in names:
+        sys.exit("the set draft needs a draft model: --draft NAME")
     if options.recovery:
         from benchmarks.recovery import table
 
@@ -366,16 +347,9 @@ def main(argv=None):
         result = {"recovery": rows}
     else:
         if tokenizer_only:
-            tallies = run_replay(options, engine, [name for name in names if name != "draft"])
-            print(
-                "draft: not applicable to the replay target (a draft model guesses what a model "
-                "writes); name a --target and a --draft"
-            )
+            tallies = run_replay(options, engine, names)
         else:
-            draft = Engine.load(locate(options.draft).path) if options.draft else None
-            if draft is not None and not options.sets:
-                names.append("draft")
-            tallies = run_real(options, engine, names, draft)
+            tallies = run_real(options, engine, names)
         show(tallies)
         result = {
             "target": options.target,
@@ -384,8 +358,11 @@ def main(argv=None):
             "pooled": {name: tally.summary() for name, tally in tallies.items()},
             "cases_by_set": {name: tally.per_case for name, tally in tallies.items()},
         }
-        if tokenizer_only:
-            result["pooled"]["draft"] = None
+        result["pooled"].setdefault("draft", None)
+        if options.draft and "draft" in tallies:
+            seconds = round(SETS["draft"].seconds, 1)
+            result["pooled"]["draft"]["draft_model_s"] = seconds
+            print(f"draft: {options.draft}, {SETS['draft'].kind}, took {seconds} s of wall time")
     if options.json:
         Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
@@ -399,11 +376,12 @@ def _options(argv):
     )
     parser.add_argument("files", nargs="+", help="case files")
     parser.add_argument("--target", default="replay", help="replay, or the name of a model")
-    parser.add_argument("--draft", help="name of the draft model, with a real target")
+    parser.add_argument("--draft", help="name of the draft model")
     parser.add_argument("--gamma-max", type=int, default=256)
     parser.add_argument("--formats", default="lazy", help="comma list of formats")
     parser.add_argument("--sets", help="comma list of sets (default: all)")
     parser.add_argument("--limit", type=int, default=0, help="run this many cases at most")
+    parser.add_argument("--longest", type=int, default=1 << 30, help="tokens of prompt and output")
     parser.add_argument("--json", metavar="OUT", help="write figures to this file")
     parser.add_argument("--recovery", action="store_true", help="how soon copying resumes")
     return parser.parse_args(argv)

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from apply_edit import edits
-from apply_edit.applier import predict, whole_file
+from apply_edit.applier import predict
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.acceptance import Acceptance
 from apply_edit.decode.cost import PassCost
@@ -38,7 +38,8 @@ from apply_edit.decode.target import Block
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import Engine
 from apply_edit.models import locate
-from apply_edit.prompt import render
+from apply_edit.prompt import DEFAULT, DIALECTS
+from apply_edit.target_merge import Asked, rewrites_of
 from benchmarks.cases import case_folder
 from proposers import Draft, Proposer, References, create
 
@@ -71,7 +72,8 @@ class ReplayTarget:
         self._script = tuple(script)
         self._length = 0
 
-    def open_row(self) -> int:
+    def open_row(self, prefix: None = None) -> int:
+        del prefix
         return 0
 
     def close_row(self, row: int) -> None:
@@ -180,8 +182,8 @@ def _task(case, engine: Engine) -> Task:
     original, expected = case["original"], case["expected"]
     path = case.get("path")
     parsed = edits.parse(case["edit"], edits.EditFormat.LAZY, original=original, path=path)
-    job = whole_file(original, parsed, predict(original, parsed, path))
-    stop = render(original, snippet=parsed.snippet, patch=None, instruction=None).stop
+    job = rewrites_of(Asked(original, parsed, path, merge=predict(original, parsed, path)))[0]
+    stop = DIALECTS[DEFAULT].render(job.task).stop
     texts = engine.references(job, stop)
     output = [*engine.tokenizer.encode_data(_ended(expected)), *texts.closing, _EOS]
     return Task(tuple(output), texts)

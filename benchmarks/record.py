@@ -14,12 +14,13 @@ import sys
 from dataclasses import replace
 
 from apply_edit import edits
-from apply_edit.applier import predict, whole_file
+from apply_edit.applier import predict
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import DecodeSettings, Engine, Rewrite
 from apply_edit.models import locate
-from apply_edit.prompt import render
+from apply_edit.prompt import DEFAULT, DIALECTS
+from apply_edit.target_merge import Asked, rewrites_of
 from apply_edit.text import SourceText, with_newlines
 from tests.fixture_cases import FixtureCase, load_all
 from tests.regression.recordings import FILE, Recording, load, save
@@ -32,7 +33,8 @@ def job_of(case: FixtureCase) -> Rewrite:
     """Return what the engine is asked to do for a fixture."""
     original = SourceText.from_bytes(case.original).text
     parsed = edits.parse(case.edit, case.format, original=original, path=case.path)
-    return whole_file(original, parsed, predict(original, parsed, case.path))
+    merge = predict(original, parsed, case.path)
+    return rewrites_of(Asked(original, parsed, case.path, merge=merge))[0]
 
 
 def record(engine: Engine, target: str, case: FixtureCase) -> tuple[Recording, bool]:
@@ -48,7 +50,7 @@ def record(engine: Engine, target: str, case: FixtureCase) -> tuple[Recording, b
 
 def references(engine: Engine, job: Rewrite) -> dict:
     """Encode what drafts are copied from; return it as fields of a recording."""
-    prompt = render(job.original, snippet=job.snippet, patch=None, instruction=job.instruction)
+    prompt = DIALECTS[DEFAULT].render(job.task)
     texts = engine.references(job, prompt.stop)
     return {
         "original_ids": texts.original,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proposers.base import NOTHING, Draft, Proposer, TreeProposer
+from proposers.base import NOTHING, Closable, Draft, Proposer, TreeProposer
 from proposers.draft_model import DraftModel, Guess, SmallModel
 from proposers.file_cursor import Cursor
 from proposers.lookup import Lookup
@@ -27,18 +27,19 @@ class Nothing:
         return NOTHING
 
 
-def create(name: str, references: References) -> Proposer:
+def create(name: str, references: References, novel: Proposer | None = None) -> Proposer:
     """Build the proposer of one request.
 
     Args:
         name: One of ``NAMES``.
         references: What drafts can be copied from.
+        novel: Asked by the router where nothing can be copied; None for nobody.
 
     Raises:
         ValueError: The name is unknown.
     """
     if name == "router":
-        return Router(references)
+        return Router(references, novel)
     if name == "cursor":
         return Cursor(original_of(references), references.view)
     if name == "lookup":
@@ -53,6 +54,7 @@ __all__ = [
     "NAMES",
     "NOTHING",
     "WALL",
+    "Closable",
     "Cursor",
     "Draft",
     "DraftModel",

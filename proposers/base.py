@@ -98,6 +98,15 @@ class Proposer(Protocol):
 
 
 @runtime_checkable
+class Closable(Protocol):
+    """A proposer that holds something until its request has ended: a draft model's row."""
+
+    def close(self) -> None:
+        """Give it back, in the thread that runs the passes; a second call changes nothing."""
+        ...
+
+
+@runtime_checkable
 class TreeProposer(Protocol):
     """A proposer that can also offer alternatives, for a token tree."""
 

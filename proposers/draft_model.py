@@ -4,6 +4,10 @@ Knows no framework and no probabilities: the small model is injected (``SmallMod
 tokens itself. Here is only the bookkeeping: what the small model has seen, what it has to forget,
 when to stop.
 
+Drafting stops before an unsure token, behind an ending one, and where its tokens lead back into a
+text that can be copied: from there on copying is surer, and free. A deterministic draft goes on
+with that copy; a drawn one ends there, because a policy may cut copies and no drawn token.
+
 Source: arXiv:2211.17192.
 """
 
@@ -14,6 +18,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proposers.base import NOTHING, Draft
+from proposers.file_cursor import Cursor
+from proposers.reference import NOVEL, labelled
+
+# Agreeing tokens after which copying has resumed; fewer than what moves a cursor's home, because
+# a wrong guess ends a draft early and does no more harm than that.
+_RESUMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +59,13 @@ class SmallModel(Protocol):
         """Forget all but the first ``length`` ids."""
         ...
 
-    def extend(self, ids: Sequence[int]) -> Guess:
-        """Append ids (at least one) and return the token that follows."""
+    def extend(self, ids: Sequence[int], position: int) -> Guess:
+        """Append ids (at least one) and return the token that follows.
+
+        Args:
+            ids: The ids.
+            position: Place in the output of the token that follows.
+        """
         ...
 
 
@@ -62,6 +77,9 @@ class DraftModel:
         prompt: Prompt ids; the small model reads them before its first draft.
         floor: Stop before a token whose distribution is less sure than this.
         ends: Tokens behind which nothing is drafted.
+        resume: Follows the output in the text that copying may lead back to; None for no such text.
+        window: Where more output than this is unread, the small model reads only so much of its
+            end, and what is before is left out; None reads everything.
     """
 
     def __init__(
@@ -70,26 +88,39 @@ class DraftModel:
         prompt: Sequence[int],
         floor: float = 0.0,
         ends: frozenset[int] = frozenset(),
+        resume: Cursor | None = None,
+        window: int | None = None,
     ) -> None:
         self._model = model
         self._prompt = tuple(prompt)
         self._floor = floor
         self._ends = ends
+        self._resume = resume
+        self._window = window
+        # Ids of the output that are left out, between the prompt and what is fed.
+        self._skipped = 0
         self._fed: list[int] = []
         self._agreed = 0
 
+    def unread(self, output: Sequence[int]) -> int:
+        """Return how many ids the small model has to read before it can draft; at least one."""
+        same = self._same(output)
+        return self._total(output) - same
+
     def propose(self, output: Sequence[int], limit: int) -> Draft:
         """Return what the small model would write; see ``Proposer.propose``."""
+        same = self._same(output)
         # All but the last proposed token are fed, too.
-        room = self._model.context_limit - len(self._prompt) - len(output) + 1
-        limit = min(limit, room)
+        limit = min(limit, self._model.context_limit - self._total(output) + 1)
         if limit <= 0:
             return NOTHING
-        pending = self._catch_up(output)
+        if self._resume is not None:
+            self._resume.follow(output)
+        pending = self._catch_up(output, same)
         ids: list[int] = []
         probs: list[Any] = []
         while True:
-            guess = self._model.extend(pending)
+            guess = self._model.extend(pending, len(output) + len(ids))
             self._fed += pending
             if guess.confidence < self._floor:
                 break
@@ -97,27 +128,65 @@ class DraftModel:
             probs.append(guess.q)
             if len(ids) == limit or guess.token in self._ends:
                 break
+            if self._resumed(output, ids) is not None:
+                break
             pending = [guess.token]
         # One drawn token makes the draft a drawn one; the model draws all of them or none.
         drawn = any(q is not None for q in probs)
-        return Draft(tuple(ids), "draft_model", probs=probs if drawn else None)
+        regions = ((NOVEL, len(ids)),) if ids else ()
+        return Draft(tuple(ids), "draft_model", (), regions, probs if drawn else None)
 
-    def _catch_up(self, output: Sequence[int]) -> list[int]:
+    def continued(self, output: Sequence[int], draft: Draft, limit: int) -> Draft:
+        """Let a draft that leads back into the text to copy from go on with it.
+
+        Args:
+            output: The output that the draft continues.
+            draft: What ``propose`` gave.
+            limit: Longest draft that is of use.
+        """
+        place = self._resumed(output, draft.ids)
+        if self._resume is None or place is None or draft.probs is not None:
+            return draft
+        reference = self._resume.reference
+        copied = reference.draft(place, place + limit - len(draft))
+        runs = reference.runs(place, place + len(copied))
+        return labelled((*draft.ids, *copied.ids), [("draft_model", NOVEL, len(draft)), *runs])
+
+    def _resumed(self, output: Sequence[int], ids: Sequence[int]) -> int | None:
+        """Return where in the text to copy from a draft has arrived, None if nowhere."""
+        if self._resume is None or not ids:
+            return None
+        return self._resume.after((*output[-_RESUMED:], *ids), _RESUMED)
+
+    def _catch_up(self, output: Sequence[int], same: int) -> list[int]:
         """Roll the small model back to what was kept; return the ids that it has not seen.
 
         The newest id is always among them: its row is the first that is needed.
         """
-        start = len(self._prompt)
-        total = start + len(output)
-        # Everything up to the last proposal has been compared before.
-        same = min(self._agreed, len(self._fed))
-        while same < min(len(self._fed), total - 1) and self._fed[same] == self._at(output, same):
-            same += 1
-        self._agreed = same
         self._model.rollback(same)
         del self._fed[same:]
-        return [self._at(output, place) for place in range(same, total)]
+        return [self._at(output, place) for place in range(same, self._total(output))]
+
+    def _same(self, output: Sequence[int]) -> int:
+        """Return how many of the ids that were fed still hold, the newest id left out."""
+        # Everything up to the last proposal has been compared before.
+        same, most = self._agreed, min(len(self._fed), self._total(output) - 1)
+        while same < most and self._fed[same] == self._at(output, same):
+            same += 1
+        if self._window is not None and len(output) - self._skipped > self._window:
+            unread = self._total(output) - max(same, len(self._prompt))
+            if unread > self._window:
+                # To leave out more of the output is quicker than to read it.
+                self._skipped = len(output) - self._window
+                same = min(same, len(self._prompt))
+                del self._fed[same:]
+        self._agreed = same
+        return same
+
+    def _total(self, output: Sequence[int]) -> int:
+        """Return the length of what the small model is to see: prompt and end of the output."""
+        return len(self._prompt) + len(output) - self._skipped
 
     def _at(self, output: Sequence[int], place: int) -> int:
         start = len(self._prompt)
-        return self._prompt[place] if place < start else output[place - start]
+        return self._prompt[place] if place < start else output[self._skipped + place - start]

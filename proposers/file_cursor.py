@@ -215,10 +215,10 @@ class Cursor:
         elif start + replaced < len(self._ids):
             self._position = start + replaced
 
-    def after(self, ids: Sequence[int]) -> int | None:
-        """Return where to go on after ``ids``, None where no place is sure enough."""
-        found = self._best(ids, len(ids), TRUST)
-        return found[0] if found is not None and found[1] >= TRUST else None
+    def after(self, ids: Sequence[int], trust: int = TRUST) -> int | None:
+        """Return where to go on after ``ids``, None where fewer than ``trust`` of them agree."""
+        found = self._best(ids, len(ids), trust)
+        return found[0] if found is not None and found[1] >= trust else None
 
     def _best(self, output: Sequence[int], end: int, least: int) -> tuple[int, int] | None:
         """Return the best place to go on after ``output[:end]`` and how many tokens agree there.

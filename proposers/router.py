@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proposers.base import NOTHING, Draft, Proposer
+from proposers.base import NOTHING, Closable, Draft, Proposer
 from proposers.echo import Echo
 from proposers.file_cursor import TRUST, TRUST_FAR, Cursor
 from proposers.prediction import predicted
@@ -69,6 +69,11 @@ class Router:
                 drafts.append(draft)
         return drafts
 
+    def close(self) -> None:
+        """Let the draft model give back what it holds; see ``Closable``."""
+        if isinstance(self._novel, Closable):
+            self._novel.close()
+
     def _drafts(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
         if limit <= 0:
             return
@@ -89,11 +94,10 @@ class Router:
         ranked = sorted(self._cursors, key=lambda cursor: -min(cursor.agreed, TRUST_FAR))
         guess, agreed = self._repeat.guess(output, limit)
         copying = ranked[0].agreed
-        if self._novel is not None:
+        if self._novel is not None and copying < _COPYING:
             # A draft model costs something, so its place is where nothing can be copied.
-            if copying < _COPYING:
-                yield self._novel.propose(output, limit)
-        elif copying < min(TRUST, agreed):
+            yield self._novel.propose(output, limit)
+        if copying < min(TRUST, agreed):
             yield guess
         yield from (self._draft(cursor, limit) for cursor in ranked)
         yield guess

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from apply_edit.decode.cache import Prefix
 from apply_edit.decode.target import Block, Scores
 from apply_edit.engine import Engine
 
@@ -56,11 +57,16 @@ class FakeTarget:
     _next: int = 0
     _tree: dict[int, list[int]] = field(default_factory=dict)
 
-    def open_row(self) -> int:
-        """Return a new empty row."""
+    def open_row(self, prefix: Prefix | None = None) -> int:
+        """Return a new row; the key of a token is its id."""
         self._next += 1
-        self.rows[self._next] = []
+        self.rows[self._next] = [] if prefix is None else prefix.keys[0].flatten().tolist()
         return self._next
+
+    def snapshot(self, row: int, length: int) -> Prefix:
+        """Copy a row's first ids, 8 bytes each; see ``Target.snapshot``."""
+        assert 0 < length <= len(self.rows[row])
+        return Prefix((torch.tensor(self.rows[row][:length]).view(1, -1, 1),), ())
 
     def close_row(self, row: int) -> None:
         """Forget a row."""
@@ -177,24 +183,32 @@ class ByteTokenizer:
         return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
 
 
-def writing_engine(answer: str | Callable[[str], str]) -> Engine:
+def writing_engine(answer: str | Callable[[str], str], doubt: str = "") -> Engine:
     """Return an engine whose target answers every prompt with ``answer``.
 
     Args:
         answer: What it writes between the answer's tags, or a function from the prompt to that.
+        doubt: The target is sure of every token but those that begin this text, of which it thinks
+            that another token is all but as likely.
     """
     known: dict[tuple[int, ...], bytes] = {}
 
     def next_logits(prefix: tuple[int, ...]) -> torch.Tensor:
         text = bytes(prefix)
+        if b"<updated-code>\n" not in text:
+            # A prompt that is read ahead goes up to its file only; what follows is of no interest.
+            return torch.zeros(ByteTokenizer.vocab_size)
         begin = text.rindex(b"<updated-code>\n") + len(b"<updated-code>\n")
         prompt = prefix[:begin]
         if prompt not in known:
-            written = answer if isinstance(answer, str) else answer(text[:begin].decode())
-            known[prompt] = written.encode() + b"</updated-code>"
+            text_of = answer if isinstance(answer, str) else answer(text[:begin].decode())
+            known[prompt] = text_of.encode() + b"</updated-code>"
         row = torch.zeros(ByteTokenizer.vocab_size)
         place = len(prefix) - begin
-        row[known[prompt][place] if place < len(known[prompt]) else 256] = 1.0
+        written = known[prompt]
+        row[written[place] if place < len(written) else 256] = 30.0
+        if doubt and written.startswith(doubt.encode(), place):
+            row[0] = 29.99
         return row
 
     target = FakeTarget(next_logits, ByteTokenizer.vocab_size)

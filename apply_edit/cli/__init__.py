@@ -18,7 +18,9 @@ from apply_edit.cli.calibrate import calibrate_command
 from apply_edit.cli.exit_codes import EXIT_CODES, INTERRUPTED, exit_code
 from apply_edit.cli.group import DefaultGroup
 from apply_edit.cli.lab import lab_group
+from apply_edit.cli.mcp import mcp_command
 from apply_edit.cli.models import models_group
+from apply_edit.cli.serve import serve_command
 from apply_edit.cli.show import show_error
 from apply_edit.errors import ApplyEditError, FileNotWritten
 from apply_edit.guard import CHECKS
@@ -47,6 +49,8 @@ cli.add_command(apply_command)
 cli.add_command(models_group)
 cli.add_command(calibrate_command)
 cli.add_command(lab_group)
+cli.add_command(mcp_command)
+cli.add_command(serve_command)
 
 
 def main() -> None:

@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-import codecs
 import json
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from apply_edit.align import unified_diff
 from apply_edit.applier import Applier
 from apply_edit.cli.models import ConsoleProgress
 from apply_edit.cli.options import apply_options, check_combination, to_config
 from apply_edit.cli.show import ProgressObserver, coloured, show_report
-from apply_edit.edits import parse
 from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
-from apply_edit.files import (
-    Change,
-    Stamp,
-    absent,
-    read_source,
-    resolve_inside,
-    write_all,
-    write_atomic,
-)
+from apply_edit.files import absent, read_source, write_atomic
+from apply_edit.remote.applier import ServiceApplier
 from apply_edit.text import SourceText
-from apply_edit.types import EditResult, FileOp, ParsedEdit
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """One file before and after.
-
-    Args:
-        path: As the user or the patch names it.
-        source: The file as read; an empty text for a new file.
-        stamp: What the file was on disk.
-        result: What became of it.
-    """
-
-    path: Path
-    source: SourceText
-    stamp: Stamp
-    result: EditResult
-
-    @property
-    def data(self) -> bytes | None:
-        """The new bytes, None where the file is deleted."""
-        return None if self.result.deleted else self.source.to_bytes(self.result.text)
+from apply_edit.workspace import Applies, Merged, diff, merge_file, merge_patch, write
 
 
 @click.command("apply")
@@ -76,47 +42,24 @@ def apply_command(**options: Any) -> None:  # noqa: ANN401 click hands over what
 
 
 def _apply_one(options: dict[str, Any], console: Console) -> Merged:
-    path: Path = options["file"]
     edit = _read_edit(options["edit"])
-    source, stamp = _read(path)
-    original = None if stamp.sha256 is None else source.text
     with ProgressObserver(console, quiet=options["quiet"], explain=options["explain"]) as observer:
-        progress = ConsoleProgress(console)
-        applier = Applier(to_config(options), observer=observer, progress=progress)
-        result = applier.apply(original, edit, path=str(path), instruction=options["instruction"])
-    return Merged(path, source, stamp, result)
+        config = to_config(options)
+        local = Applier(config, observer=observer, progress=ConsoleProgress(console))
+        applier: Applies = local
+        # Why a draft has its length is known only to the process that decodes.
+        if not options["no_service"] and not options["explain"]:
+            note = _noter(console, quiet=options["quiet"])
+            applier = ServiceApplier(config, local, observer=observer, note=note)
+        return merge_file(options["file"], edit, applier, instruction=options["instruction"])
 
 
 def _apply_patch(options: dict[str, Any], console: Console) -> list[Merged]:
-    root: Path = options["root"]
     config = to_config(options)
     edit = _read_edit(options["edit"]) or ""
-    parsed = parse(edit, config.format)
-    named = [part.path for part in parsed.files]
-    if not named or None in named:
-        message = "with --root every part of the edit must name its file (a diff or V4A patch does)"
-        raise ConfigError(message, option="root")
-    merged = []
     with ProgressObserver(console, quiet=options["quiet"], explain=options["explain"]) as observer:
         applier = Applier(config, observer=observer, progress=ConsoleProgress(console))
-        for part in parsed.files:
-            path = resolve_inside(root, str(part.path))
-            source, stamp = _read(path)
-            original = None if stamp.sha256 is None else source.text
-            if original is None and part.op is not FileOp.ADD:
-                message = f"the edit changes {part.path}, and there is no such file in {root}"
-                raise FileMissing(message, path=str(part.path))
-            single: ParsedEdit = replace(parsed, files=(part,))
-            result = applier.apply_parsed(original, single, path=str(path))
-            merged.append(Merged(Path(str(part.path)), source, stamp, result))
-    return merged
-
-
-def _read(path: Path) -> tuple[SourceText, Stamp]:
-    try:
-        return read_source(path)
-    except FileMissing:
-        return SourceText(""), absent(path)
+        return merge_patch(options["root"], edit, config.format, applier)
 
 
 def _read_edit(name: str | None) -> str | None:
@@ -136,7 +79,7 @@ def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> No
     output = options["output"]
     destination: Path | None = options["destination"]
     if output == "in-place":
-        _write(merged, options["root"])
+        write(merged, options["root"])
     elif destination is not None:
         _write_to(destination, merged[0])
     elif output is None and not options["as_json"]:
@@ -149,21 +92,6 @@ def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> No
         _print_diffs(merged)
     for each in merged:
         _tell(each, options, console)
-
-
-def _write(merged: list[Merged], root: Path | None) -> None:
-    changes = [Change(each.stamp, each.data, _moved(each, root)) for each in merged]
-    only = changes[0]
-    if root is None and only.move_to is None and only.data is not None:
-        write_atomic(merged[0].path, only.data, only.stamp)
-    else:
-        write_all(changes, root or merged[0].stamp.path.parent)
-
-
-def _moved(each: Merged, root: Path | None) -> Path | None:
-    if each.result.moved_to is None:
-        return None
-    return resolve_inside(root or each.stamp.path.parent, each.result.moved_to)
 
 
 def _write_to(destination: Path, each: Merged) -> None:
@@ -206,32 +134,14 @@ def _print_bytes(merged: list[Merged]) -> None:
 def _print_diffs(merged: list[Merged]) -> None:
     """Print the diffs: coloured on a terminal, byte for byte elsewhere."""
     for each in merged:
-        diff = _diff(each)
+        text = diff(each)
         if sys.stdout.isatty():
-            click.echo(coloured(diff), nl=False)
+            click.echo(coloured(text), nl=False)
         else:
             # Git reads no UTF-16; a diff of such a file is for people.
             wide = each.source.encoding.startswith(("utf-16", "utf-32"))
-            sys.stdout.buffer.write(diff.encode("utf-8" if wide else each.source.encoding))
+            sys.stdout.buffer.write(text.encode("utf-8" if wide else each.source.encoding))
             sys.stdout.buffer.flush()
-
-
-def _diff(each: Merged) -> str:
-    # The byte order mark is part of the first line of the file that `patch` reads.
-    mark = "\ufeff" if each.source.bom == codecs.BOM_UTF8 else ""
-    old, new = each.source.text, each.result.text
-    name, target = each.path.as_posix(), each.result.moved_to
-    diff = unified_diff(old and mark + old, new and mark + new, name)
-    header, found, hunks = diff.partition("\n@@")
-    if each.stamp.sha256 is None:
-        header = re.sub(r"\A--- .*", "--- /dev/null", header)
-    if each.result.deleted:
-        header = re.sub(r"^\+\+\+ .*", "+++ /dev/null", header, flags=re.MULTILINE)
-    if target is not None:
-        header = re.sub(r"^\+\+\+ .*", lambda _: f"+++ b/{target}", header, flags=re.MULTILINE)
-        moved = f"diff --git a/{name} b/{target}\nrename from {name}\nrename to {target}\n"
-        header = moved + header
-    return header + found + hunks
 
 
 def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:
@@ -246,6 +156,14 @@ def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:
         _say(console, f"strategy {each.result.strategy}, format {each.result.format.value}")
         if each.result.report is not None:
             show_report(console, each.result.report)
+
+
+def _noter(console: Console, *, quiet: bool) -> Callable[[str], None]:
+    def note(text: str) -> None:
+        if not quiet:
+            _say(console, f"note: {text}")
+
+    return note
 
 
 def _say(console: Console, text: str) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from apply_edit.cli.models import ConsoleProgress
-from apply_edit.config import DEFAULT_TARGET
+from apply_edit.config import DEFAULT_TARGET, DraftDtype
 from apply_edit.errors import ConfigError
 from apply_edit.models import locate
 from apply_edit.models.layout import default_home
 
 if TYPE_CHECKING:
+    from apply_edit.decode.calibrate import Key
     from apply_edit.decode.cost import PassCost
+    from apply_edit.decode.tokens import TextTokenizer
+    from apply_edit.decode.transformers_target import TransformersTarget
 
 
 @click.command("calibrate")
@@ -46,15 +49,17 @@ if TYPE_CHECKING:
 )
 @click.option("--show", is_flag=True, help="Show the kept figures; measure only if there are none.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Write a plot.")
-def calibrate_command(  # noqa: PLR0913 one per option
-    target: str,
-    device: str,
-    dtype: str,
-    prefixes: tuple[int, ...],
-    seconds: float,
-    show: bool,
-    plot: Path | None,
-) -> None:
+@click.option(
+    "--draft",
+    default="none",
+    show_default=True,
+    metavar="MODEL|none",
+    help="Also measure this draft model, and from which acceptance rate on it pays.",
+)
+@click.option(
+    "--draft-dtype", type=click.Choice(get_args(DraftDtype)), default="auto", show_default=True
+)
+def calibrate_command(**options: Any) -> None:  # noqa: ANN401 click hands over what it has parsed
     """Measure how long passes of 1 to 512 tokens take, so that drafts get the best length.
 
     Without this, a usual shape is taken and corrected while edits are applied. Run it on a quiet
@@ -62,33 +67,99 @@ def calibrate_command(  # noqa: PLR0913 one per option
     """
     # Torch takes seconds to import; other commands do not need it.
     from apply_edit.decode import calibrate
-    from apply_edit.decode.cost import WIDTHS
     from apply_edit.decode.tokens import TextTokenizer
     from apply_edit.decode.transformers_target import load
 
     console = Console(stderr=True)
-    if plot is not None:
+    if options["plot"] is not None:
         _require_matplotlib()
+    target, device = options["target"], options["device"]
     model = locate(target, progress=ConsoleProgress(console)).path
-    console.print(f"loading {target}", markup=False, highlight=False)
-    loaded = load(model, TextTokenizer.load(model).vocab_size, device, dtype)
-    folder = default_home() / "calibration"
+    _say(console, f"loading {target}")
+    tokenizer = TextTokenizer.load(model)
+    loaded = load(model, tokenizer.vocab_size, device, options["dtype"])
     key = calibrate.key_of(loaded, model)
-    cost = calibrate.load(folder, key) if show else None
+    cost = _cost(console, loaded, key, options)
+    title = _title(target, key)
+    show_cost(Console(), cost, title)
+    if options["plot"] is not None:
+        write_plot(cost, title, options["plot"])
+    if options["draft"] != "none":
+        # Not beside each other: what a draft model costs is to be found out on a quiet machine.
+        del loaded
+        _calibrate_draft(console, tokenizer, cost, options)
+
+
+def _calibrate_draft(
+    console: Console, tokenizer: TextTokenizer, cost: PassCost, options: dict[str, Any]
+) -> None:
+    """Measure the draft model and say what it is good for."""
+    from apply_edit.decode import calibrate
+    from apply_edit.decode.draft_target import load_draft_target
+
+    name = options["draft"]
+    model = locate(name, progress=ConsoleProgress(console)).path
+    _say(console, f"loading {name}")
+    draft, kind = load_draft_target(model, tokenizer, options["device"], options["draft_dtype"])
+    key = calibrate.key_of(draft, model, kind)
+    own = _cost(console, draft, key, options)
+    show_cost(Console(), own, f"draft model {_title(name, key)}")
+    show_draft(Console(), cost, own)
+
+
+def _cost(
+    console: Console, loaded: TransformersTarget, key: Key, options: dict[str, Any]
+) -> PassCost:
+    """Return the kept figures where they are to be shown, otherwise measure and keep."""
+    from apply_edit.decode import calibrate
+    from apply_edit.decode.cost import WIDTHS
+
+    folder = default_home() / "calibration"
+    cost = calibrate.load(folder, key) if options["show"] else None
     if cost is None:
         cost = calibrate.measure(
-            loaded, prefixes, seconds, told=lambda line: console.print(line, highlight=False)
+            loaded,
+            options["prefixes"],
+            options["seconds"],
+            told=lambda line: _say(console, line),
         )
         path = calibrate.save(folder, key, cost)
         missing = [width for width in WIDTHS if width not in cost.widths]
         if missing:
             named = ", ".join(map(str, missing))
-            console.print(f"no time for widths {named}; --seconds gives more", highlight=False)
-        console.print(f"kept in {path}", markup=False, highlight=False, soft_wrap=True)
-    title = f"{target}, {key.device}, {key.dtype}, {key.threads} threads"
-    show_cost(Console(), cost, title)
-    if plot is not None:
-        write_plot(cost, title, plot)
+            _say(console, f"no time for widths {named}; --seconds gives more")
+        _say(console, f"kept in {path}")
+    return cost
+
+
+def _title(name: str, key: Key) -> str:
+    return f"{name}, {key.device}, {key.dtype}, {key.threads} threads"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def show_draft(console: Console, cost: PassCost, draft: PassCost) -> None:
+    """Print what a draft model costs beside its target, and when it pays.
+
+    Args:
+        console: Where to print.
+        cost: T of the target.
+        draft: T of the draft model.
+    """
+    from apply_edit.decode.drawn import break_even
+
+    step, read = draft.seconds(1), 512 / draft.seconds(512)
+    share = step / cost.seconds(1)
+    _say(
+        console,
+        f"draft model: {step:.4f} s a token, {share:.2f} of a pass of the target; "
+        f"reads {read:.0f} tokens a second",
+    )
+    least = break_even(cost, step)
+    pays = "at no acceptance rate" if least is None else f"from an acceptance rate of {least} on"
+    _say(console, f"drafting novel text pays {pays}, what it reads not counted")
 
 
 def show_cost(console: Console, cost: PassCost, title: str) -> None:

@@ -18,6 +18,7 @@ EXIT_CODES: dict[type[errors.ApplyEditError], int] = {
     errors.MergeUndetermined: 7,
     errors.GuardRefused: 8,
     errors.OutputTruncated: 9,
+    errors.LowConfidence: 15,
     errors.FileMissing: 10,
     errors.FileBinary: 11,
     errors.FileChanged: 12,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from apply_edit.config import DEFAULT_TARGET, Config
+from apply_edit.config import DEFAULT_TARGET, Config, DraftDtype, Scope
 from apply_edit.errors import ConfigError
+from apply_edit.prompt import DIALECTS
 from apply_edit.types import EditFormat
 from proposers import NAMES
 
@@ -84,7 +85,7 @@ _OUTPUT = (
     ),
     click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings."),
 )
-_HOW = (
+_WHO = (
     click.option(
         "--strategy",
         type=click.Choice(["auto", "direct", "model"]),
@@ -108,11 +109,33 @@ _HOW = (
         help="Number format of the target.",
     ),
     click.option(
+        "--no-service",
+        is_flag=True,
+        envvar="APPLY_EDIT_NO_SERVICE",
+        help="Load a model here even where `apply-edit serve` runs with the same one.",
+    ),
+)
+_HOW = (
+    click.option(
         "--scope",
-        type=click.Choice(["auto", "file"]),
+        type=click.Choice(get_args(Scope)),
         default="auto",
         show_default=True,
-        help="auto shows the target windows around the edit, file the whole file.",
+        help="file shows the target the whole file, windows what is around the edit, auto windows "
+        "unless the file is small.",
+    ),
+    click.option(
+        "--dialect",
+        type=click.Choice(["auto", *DIALECTS]),
+        default="auto",
+        show_default=True,
+        help="How the target is asked; auto is the prompt that it was trained on.",
+    ),
+    click.option(
+        "--min-confidence",
+        type=float,
+        metavar="P",
+        help="Refuse a text of the target in which it gave any word a smaller probability.",
     ),
     click.option(
         "--proposer",
@@ -120,6 +143,20 @@ _HOW = (
         default="router",
         show_default=True,
         help="Where drafts come from.",
+    ),
+    click.option(
+        "--draft",
+        default="none",
+        show_default=True,
+        metavar="MODEL|none",
+        help="Small model of the target's tokenizer that drafts novel text where that pays.",
+    ),
+    click.option(
+        "--draft-dtype",
+        type=click.Choice(get_args(DraftDtype)),
+        default="auto",
+        show_default=True,
+        help="Number format of the draft model; auto is int8 on a CPU.",
     ),
     click.option(
         "--gamma",
@@ -148,7 +185,14 @@ _HOW = (
 
 def apply_options(command: Command) -> Command:
     """Add all options of the apply command."""
-    for option in reversed((*_INPUT, *_OUTPUT, *_HOW)):
+    for option in reversed((*_INPUT, *_OUTPUT, *_WHO, *_HOW)):
+        command = option(command)
+    return command
+
+
+def who_options(command: Command) -> Command:
+    """Add the options that say who decides a text: strategy, target, or a running service."""
+    for option in reversed(_WHO):
         command = option(command)
     return command
 
@@ -169,7 +213,11 @@ def to_config(options: dict[str, Any]) -> Config:
         scope=options["scope"],
         gamma=options["gamma"],
         max_new_tokens=options["max_new_tokens"],
+        dialect=options["dialect"],
+        min_confidence=options["min_confidence"],
         proposer=options["proposer"],
+        draft=None if options["draft"] == "none" else options["draft"],
+        draft_dtype=options["draft_dtype"],
         disabled_checks=frozenset(options["disabled_checks"]),
     )
 

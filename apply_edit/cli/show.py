@@ -18,7 +18,12 @@ from apply_edit.report import Report
 if TYPE_CHECKING:
     from apply_edit.decode.row import Event
 
-_STAGES = {"load": "loading the target", "prefill": "reading file and edit", "decode": "writing"}
+_STAGES = {
+    "load": "loading the target",
+    "service": "asking the running service",
+    "prefill": "reading file and edit",
+    "decode": "writing",
+}
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 

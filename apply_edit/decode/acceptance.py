@@ -30,12 +30,13 @@ Run = tuple[str, str, int]
 
 # Steps of trust: the first token of the output; after eight or more drafts in a row whose first
 # token was wrong, after four, two, one; after 1, 2, 4, … agreeing tokens; where a draft goes on
-# with another source or region.
+# with another source or region. A draft model copies nothing: one step for all of its tokens.
 STEPS = (
     "start", "wrong 8", "wrong 4", "wrong 2", "wrong 1",
-    "1", "2", "4", "8", "16", "32", "64", "256", "border",
+    "1", "2", "4", "8", "16", "32", "64", "256", "border", "model",
 )  # fmt: skip
-_START, _BORDER = 0, len(STEPS) - 1
+_START, _BORDER, _MODEL = 0, len(STEPS) - 2, len(STEPS) - 1
+DRAFT_MODEL = "draft_model"
 _WRONG = ((8, 1), (4, 2), (2, 3), (1, 4))
 _AGREED = ((256, 12), (64, 11), (32, 10), (16, 9), (8, 8), (4, 7), (2, 6), (1, 5))
 # To begin right is worth as much trust as this many agreeing tokens.
@@ -123,6 +124,9 @@ def segments(runs: Iterable[Run], trust: Trust) -> Iterator[Segment]:
     """Split runs where trust makes a step, as if every token were accepted."""
     for index, (region, source, count) in enumerate(runs):
         left = count
+        if source == DRAFT_MODEL:
+            yield Segment(region, source, _MODEL, count)
+            continue
         if index and left:
             yield Segment(region, source, _BORDER, 1)
             trust = trust.after(1, diverged=False)
@@ -226,6 +230,17 @@ class Acceptance:
         return Acceptance(kept)
 
 
+def expectations(alphas: Floats) -> Floats:
+    """Return E(0), E(1), …: the tokens that a pass emits with so many draft tokens.
+
+    With one rate for all tokens this is ``reference.expected_tokens``.
+
+    >>> expectations(np.array([0.5, 0.5])).tolist()
+    [1.0, 1.5, 1.75]
+    """
+    return np.concatenate(([1.0], 1.0 + np.cumsum(np.cumprod(alphas))))
+
+
 # Hazard per step of trust (in the order of STEPS) as counted while copying 60 real files without
 # knowing the edit; rounded.
 _COPY = (
@@ -239,12 +254,16 @@ _LEAST_IN_NOVEL = 0.05
 # Weight of the prior in tokens. Where it is the first token that decides, a few drafts must be
 # enough to learn that it is always wrong.
 _WEIGHT_IN_DOUBT, _WEIGHT_IN_TRUST = 4.0, 100.0
+# Accepted and rejected tokens of a draft model, counted per token and not by trust.
+_MODEL_PRIOR = (7.0, 3.0)
 _WRONG_STEPS = frozenset(step for _, step in _WRONG)
 _DOUBTFUL = _WRONG_STEPS | {_START, 5, _BORDER}
 
 
 def prior_of(region: str, source: str, step: int) -> Beta:
     """Return what is believed before any evidence."""
+    if step == _MODEL:
+        return Beta(*_MODEL_PRIOR)
     factor = _FACTORS.get(source, _OTHER_FACTOR)
     if step in _WRONG_STEPS:
         # A source that was wrong is no better than the others.

@@ -9,6 +9,9 @@ Two kinds of storage: *dynamic* buffers grow by half; *static* ones have a fixed
 address, are written through an index tensor and outlive their row, to be taken over by the next:
 what capturing a pass as a CUDA graph needs.
 
+A *prefix* is a copy of a row's first tokens. It belongs to no row, so it outlives the one that it
+was taken from, and rows that begin with it do not share memory with it or with each other.
+
 Only attention keys and values live here, in the model's own number format, for every position from
 the first on; a sliding window is a matter of the mask. There are no quantised, offloaded or
 windowed caches to roll back, because this is the only cache that a target has. Recurrent and
@@ -34,6 +37,34 @@ class _Row:
     values: list[torch.Tensor] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Keys and values of a row's first tokens, copied out of the row.
+
+    Args:
+        keys: Per layer ``[heads, length, dim]``.
+        values: As ``keys``.
+    """
+
+    keys: tuple[torch.Tensor, ...]
+    values: tuple[torch.Tensor, ...]
+
+    @property
+    def length(self) -> int:
+        """Number of tokens."""
+        return self.keys[0].shape[1]
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of the tokens, in bytes."""
+        return sum(t.element_size() * t.nelement() for t in (*self.keys, *self.values))
+
+    def first(self, length: int) -> Prefix:
+        """Return the first ``length`` tokens; they share the memory of this prefix."""
+        keys = tuple(tensor[:, :length] for tensor in self.keys)
+        return Prefix(keys, tuple(tensor[:, :length] for tensor in self.values))
+
+
 class KVCache:
     """Keys and values of all rows and layers.
 
@@ -54,12 +85,38 @@ class KVCache:
         """Tokens per row for static storage, None for dynamic."""
         return self._capacity
 
-    def open_row(self) -> int:
-        """Return a new empty row."""
+    @torch.inference_mode()  # see keep_branch
+    def open_row(self, prefix: Prefix | None = None) -> int:
+        """Return a new row: empty, or holding a copy of a prefix.
+
+        Raises:
+            DeviceError: The prefix does not fit static storage.
+        """
+        state = self._spare.pop() if self._spare else _Row()
+        if prefix is not None:
+            for layer, (keys, values) in enumerate(zip(prefix.keys, prefix.values, strict=True)):
+                self._reserve(state, layer, prefix.length, keys, values)
+                state.keys[layer][:, : prefix.length] = keys
+                state.values[layer][:, : prefix.length] = values
+            state.length = prefix.length
         row = self._next_row
         self._next_row += 1
-        self._rows[row] = self._spare.pop() if self._spare else _Row()
+        self._rows[row] = state
         return row
+
+    @torch.inference_mode()  # see keep_branch
+    def snapshot(self, row: int, length: int) -> Prefix:
+        """Copy the first ``length`` tokens of a row.
+
+        Raises:
+            ValueError: The row has fewer tokens, or none are asked for.
+        """
+        state = self._rows[row]
+        if not 0 < length <= state.length:
+            message = f"cannot copy {length} tokens of a row of {state.length}"
+            raise ValueError(message)
+        keys = tuple(tensor[:, :length].clone() for tensor in state.keys)
+        return Prefix(keys, tuple(tensor[:, :length].clone() for tensor in state.values))
 
     def close_row(self, row: int) -> None:
         """Forget a row; its static buffers are kept for the next one."""

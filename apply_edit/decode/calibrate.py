@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from apply_edit.decode.transformers_target import TransformersTarget
 
 QUICK_BUDGET_S = 15.0
+_SHORT_S = 2.0
 _VERSION = 1
 _HEAD_CHUNK = 64
 # A few medians are enough; more would only cost time.
@@ -73,12 +74,13 @@ class Key:
         return hashlib.sha256(text.encode()).hexdigest()[:24] + ".json"
 
 
-def key_of(target: TransformersTarget, folder: Path) -> Key:
+def key_of(target: TransformersTarget, folder: Path, dtype: str | None = None) -> Key:
     """Return what a measurement of a loaded target is true for.
 
     Args:
         target: The target.
         folder: Folder that it was loaded from.
+        dtype: Number format where the target's own does not tell it (int8), else None.
     """
     import torch
 
@@ -90,7 +92,7 @@ def key_of(target: TransformersTarget, folder: Path) -> Key:
     return Key(
         model=f"{folder.resolve()} {digest}",
         device=f"{device.type} {name}".strip(),
-        dtype=str(target.dtype).removeprefix("torch."),
+        dtype=dtype or str(target.dtype).removeprefix("torch."),
         threads=torch.get_num_threads(),
         torch=torch.__version__,
     )
@@ -232,13 +234,27 @@ def cost_of(target: TransformersTarget, model: Path, folder: Path) -> PassCost:
         model: Folder that it was loaded from.
         folder: Folder of kept measurements.
     """
-    key = key_of(target, model)
+    if target.device.type == "cuda":
+        return quick_cost(target, model, folder)
+    return load(folder, key_of(target, model)) or PassCost.usual(target.device.type)
+
+
+def quick_cost(
+    target: TransformersTarget, model: Path, folder: Path, dtype: str | None = None
+) -> PassCost:
+    """Return the kept measurement, or a short one that is made now and kept.
+
+    Args:
+        target: The target, or a draft model.
+        model: Folder that it was loaded from.
+        folder: Folder of kept measurements.
+        dtype: See ``key_of``.
+    """
+    key = key_of(target, model, dtype)
     kept = load(folder, key)
     if kept is not None:
         return kept
-    if target.device.type != "cuda":
-        return PassCost.usual(target.device.type)
-    cost = measure(target, budget_s=2.0)
+    cost = measure(target, budget_s=_SHORT_S)
     try:
         save(folder, key, cost)
     except OSError:

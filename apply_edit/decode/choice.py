@@ -8,6 +8,7 @@ behind the accepted branch is the residual token, or the bonus token where nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -30,21 +31,42 @@ PICK_CHUNK = 64
 SAMPLE_CHUNK = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a pass decided.
+
+    Args:
+        path: Nodes of the accepted branch, from the root on.
+        extra: The token behind it: residual or bonus.
+        logprobs: The target's own log-probability of each of these tokens, the extra one included;
+            empty where nobody asked. Taken before penalties, temperature and cuts, so that it says
+            what the target thinks of the text however the text was drawn.
+    """
+
+    path: list[int]
+    extra: int
+    logprobs: tuple[float, ...] = ()
+
+
 class Chooser:
     """Decides for one request.
 
     Args:
         sampling: How tokens are drawn.
         prompt: Prompt ids, for the repetition penalty.
+        logprobs: Also give the log-probability of what is chosen.
     """
 
-    def __init__(self, sampling: Sampling, prompt: Sequence[int]) -> None:
+    def __init__(
+        self, sampling: Sampling, prompt: Sequence[int], *, logprobs: bool = False
+    ) -> None:
         self._sampling = sampling
         self._prompt = prompt
+        self._wants_logprobs = logprobs
         self._uniforms = Uniforms(sampling.seed)
         self._noise_seed = noise_seed(self._uniforms)
 
-    def choose(self, tree: Tree, scores: Scores, output: Sequence[int]) -> tuple[list[int], int]:
+    def choose(self, tree: Tree, scores: Scores, output: Sequence[int]) -> Choice:
         """Return the accepted branch and the token behind it.
 
         Args:
@@ -53,13 +75,32 @@ class Chooser:
             output: Committed output ids.
         """
         rows = _Rows(tree, scores, output, self._sampling, self._prompt)
-        if self._sampling.greedy:
-            return walk_picks(tree, lambda node: int(rows.logits(node).argmax()))
-        if self._sampling.noise == "position":
-            return walk_picks(tree, lambda node: self._pick(rows, node))
-        return verify_sampled(tree, rows.distribution, self._uniforms.next)
+        if not self._sampling.greedy and self._sampling.noise != "position":
+            path, extra = verify_sampled(tree, rows.distribution, self._uniforms.next)
+            return Choice(path, extra, self._logprobs_of(rows, tree, path, extra))
+        found: list[float] = []
+
+        def pick(node: int) -> int:
+            token = self._pick(rows, node)
+            if self._wants_logprobs:
+                # Now, because the logits of this row are at hand; each pick is emitted.
+                found.append(rows.logprob(node, token))
+            return token
+
+        path, extra = walk_picks(tree, pick)
+        return Choice(path, extra, tuple(found))
+
+    def _logprobs_of(
+        self, rows: _Rows, tree: Tree, path: Sequence[int], extra: int
+    ) -> tuple[float, ...]:
+        if not self._wants_logprobs:
+            return ()
+        tokens = [*(tree.ids[node] for node in path), extra]
+        return tuple(map(rows.logprob, [-1, *path], tokens))
 
     def _pick(self, rows: _Rows, node: int) -> int:
+        if self._sampling.greedy:
+            return int(rows.logits(node).argmax())
         probs = rows.distribution(node)
         noise = position_noise(self._noise_seed, rows.position(node), len(probs))
         return int((probs.log() + noise).argmax())
@@ -82,14 +123,23 @@ class _Rows:
         self._sampling = sampling
         self._prompt = prompt
         self._start = 0
+        self._raw: torch.Tensor | None = None
         self._logits: torch.Tensor | None = None
+
+    def logprob(self, node: int, token: int) -> float:
+        """Return the log-probability of a token behind a node, before penalties."""
+        self.logits(node)
+        assert self._raw is not None  # noqa: S101 for the type checker: the line above filled it
+        # Row by row, so that a row gives the same number in a chunk of any size.
+        row = self._raw[node + 1 - self._start]
+        return float(row[token] - row.logsumexp(dim=-1))
 
     def logits(self, node: int) -> torch.Tensor:
         """Return the penalised logits behind a node, ``[vocab]``."""
         row = node + 1
         if self._logits is None or not 0 <= row - self._start < len(self._logits):
             stop = self._stop(row)
-            logits = self._scores.logits(row, stop)
+            self._raw = logits = self._scores.logits(row, stop)
             if self._sampling.has_penalties:
                 # Row i sees the draft tokens before it and no others.
                 outputs = [[*self._output, *self._tree.branch(row - 1)] for row in range(row, stop)]
@@ -113,21 +163,3 @@ class _Rows:
         while stop < last and self._tree.parents[stop - 1] == stop - 2:
             stop += 1
         return stop
-
-
-def token_logprobs(scores: Scores, rows: Sequence[int], tokens: Sequence[int]) -> list[float]:
-    """Return the target's own log-probability of each token.
-
-    Taken before penalties, temperature and cuts, so that it says what the model thinks of the text
-    however the text was drawn.
-
-    Args:
-        scores: The scores of a pass.
-        rows: The row that each token was chosen by.
-        tokens: The tokens.
-    """
-    result = []
-    for row, token in zip(rows, tokens, strict=True):
-        logits = scores.logits(row, row + 1)[0]
-        result.append(float(torch.log_softmax(logits.double(), dim=-1)[token]))
-    return result

@@ -76,6 +76,11 @@ class PassCost:
         shape = _CUDA_SHAPE if device.startswith("cuda") else _CPU_SHAPE
         return cls({_USUAL_PREFIX: shape}, measured=False)
 
+    @property
+    def is_in_seconds(self) -> bool:
+        """Whether T is in seconds: measured, or corrected by at least one pass that ran."""
+        return self.measured or self._count > 0
+
     def seconds(self, width: int, prefix: int = _USUAL_PREFIX) -> float:
         """Return T(width).
 

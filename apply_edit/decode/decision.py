@@ -6,6 +6,27 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Whether a draft model was asked before a pass, and why; for ``--explain``.
+
+    Args:
+        limit: Tokens that it may draft; 0: it was not asked.
+        alpha: Chance that one of them is right.
+        price_s: Seconds per token.
+        reading_s: Seconds to read what it has not seen.
+        waited: Passes in novel text without it.
+        saved_s: Seconds that a token saves.
+    """
+
+    limit: int
+    alpha: float
+    price_s: float
+    reading_s: float
+    waited: int
+    saved_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """Why a pass got the draft that it got; for ``--explain``.
 
@@ -23,6 +44,7 @@ class Decision:
         expected: Tokens that the pass is expected to emit.
         seconds: Expected time of the pass.
         plain: Tokens per second without a draft.
+        asked: What was decided about a draft model, None where it was out of the question.
     """
 
     number: int
@@ -37,6 +59,7 @@ class Decision:
     expected: float
     seconds: float
     plain: float
+    asked: Asked | None = None
 
     @property
     def tokens_per_second(self) -> float:
@@ -57,4 +80,15 @@ def explain_line(decision: Decision) -> str:
         f"draft {runs or 'none'}; first token {decision.first:.2f}; T {costs}; "
         f"gamma {decision.gamma}: {decision.expected:.1f} tokens in {decision.seconds:.3g} {unit} "
         f"= {decision.tokens_per_second:.3g}/{unit}, plain {decision.plain:.3g}/{unit}"
+        f"{'' if decision.asked is None else _asked(decision.asked)}"
+    )
+
+
+def _asked(asked: Asked) -> str:
+    """Return the part of a line that is about the draft model."""
+    what = f"asked for {asked.limit}" if asked.limit else "not asked"
+    return (
+        f"; draft model {what}: alpha {asked.alpha:.2f}, {asked.price_s:.3g} s and "
+        f"{asked.saved_s:+.3g} s saved a token, {asked.reading_s:.2g} s to read, "
+        f"{asked.waited} passes waited"
     )

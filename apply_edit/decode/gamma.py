@@ -21,9 +21,18 @@ from typing import Protocol
 
 import numpy as np
 
-from apply_edit.decode.acceptance import Acceptance, Floats, Run, Trust, runs_of
+from apply_edit.decode.acceptance import (
+    DRAFT_MODEL,
+    Acceptance,
+    Floats,
+    Run,
+    Trust,
+    expectations,
+    runs_of,
+)
 from apply_edit.decode.cost import WIDTHS, PassCost
-from apply_edit.decode.decision import Decision, explain_line
+from apply_edit.decode.decision import Asked, Decision, explain_line
+from apply_edit.decode.drawn import LONGEST_DRAWN, Price, ask
 from apply_edit.report import PassRecord
 from proposers import Draft
 
@@ -65,6 +74,13 @@ class GammaPolicy(Protocol):
         """
         ...
 
+    def drawn_limit(self, price: Price) -> int:
+        """Return how many tokens to ask a draft model for before the next pass.
+
+        To be asked before drafting, because a drawn draft may not be cut afterwards.
+        """
+        ...
+
     def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
         """Learn what became of the pass.
 
@@ -96,6 +112,11 @@ class FixedGamma:
         """Return the fixed value, or the draft's length where that is less."""
         del prefix_length, head
         return min(len(draft), self._value)
+
+    def drawn_limit(self, price: Price) -> int:
+        """Return the fixed value whatever it costs, within ``LONGEST_DRAWN``."""
+        del price
+        return min(self._value, LONGEST_DRAWN)
 
     def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
         """Learn nothing."""
@@ -134,22 +155,21 @@ class CostGamma:
         self._written = 0
         self._offered: Draft | None = None
         self._prefix = 0
+        self._asked: Asked | None = None
         self.decisions: list[Decision] = []
 
     def limit(self) -> int:
         """Return the longest draft that is looked at; a copy costs nothing to make."""
         return self._longest
 
-    def drawn_limit(self, seconds_per_token: float, source: str = "draft_model") -> int:
-        """Return how many tokens a draft model should draft now, at its price per token.
-
-        To be asked before drafting, because a drawn draft may not be cut afterwards.
-        """
-        runs = (("novel", source, min(self._longest, 64)),)
-        alphas = self.acceptance.alphas(runs, self._trust)
-        costs = self._cost.at(np.arange(1, len(alphas) + 2), self._prefix)
-        costs = costs + seconds_per_token * np.arange(len(alphas) + 1)
-        return int(np.argmax(expectations(alphas) / costs))
+    def drawn_limit(self, price: Price) -> int:
+        """Return how many tokens a draft model should draft now; see ``drawn.ask``."""
+        if not self._cost.is_in_seconds:
+            return 0
+        most = min(self._longest, LONGEST_DRAWN)
+        alphas = self.acceptance.alphas((("novel", DRAFT_MODEL, most),), self._trust)
+        self._asked = ask(alphas, self._cost.at(np.arange(1, most + 2), self._prefix), price)
+        return self._asked.limit
 
     def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
         """Return where to cut a draft; see ``GammaPolicy.choose``."""
@@ -163,6 +183,7 @@ class CostGamma:
         else:
             gamma = best_cut(alphas, costs, self._value(runs, len(draft)))
         self._explain(runs, alphas, head, gamma, float(expected[gamma]), float(costs[gamma]))
+        self._asked = None
         return gamma
 
     def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
@@ -173,7 +194,10 @@ class CostGamma:
             agreed = agreement(draft.ids, ids)
             diverged = agreed < min(len(draft), len(ids))
             self.acceptance.learn(runs_of(draft), self._trust, agreed, diverged=diverged)
-            self._trust = self._trust.after(agreed, diverged=diverged)
+            # A draft model copies nothing, so its success says nothing about copying.
+            copied = agreed - (runs_of(draft)[0][2] if draft.source == DRAFT_MODEL else 0)
+            if copied > 0 or draft.source != DRAFT_MODEL:
+                self._trust = self._trust.after(copied, diverged=diverged)
         # Behind a rejection the head is not computed: such a pass would make T look cheap.
         if self._learns_cost and record.drafted < record.accepted + _HEAD_CHUNK:
             self._cost.observe(record.width, self._prefix, record.seconds)
@@ -233,19 +257,9 @@ class CostGamma:
                 expected=expected,
                 seconds=seconds,
                 plain=1.0 / float(times[0]),
+                asked=self._asked,
             )
         )
-
-
-def expectations(alphas: Floats) -> Floats:
-    """Return E(0), E(1), …: the tokens that a pass emits with so many draft tokens.
-
-    With one rate for all tokens this is ``reference.expected_tokens``.
-
-    >>> expectations(np.array([0.5, 0.5])).tolist()
-    [1.0, 1.5, 1.75]
-    """
-    return np.concatenate(([1.0], 1.0 + np.cumsum(np.cumprod(alphas))))
 
 
 def best_cut(alphas: Floats, costs: Floats, value: Floats) -> int:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from apply_edit.decode.confidence import LineScore
 from apply_edit.decode.detokenize import Decodes
 from apply_edit.decode.gamma import GammaPolicy
 from apply_edit.decode.row import Event, FinishReason, Request, Row
@@ -30,6 +31,7 @@ class Output:
         finish: Why it ended.
         report: Counts and times.
         logprobs: The target's log-probability of each id where the request asks for them.
+        lines: How sure the target was of each line; filled in by who knows the bytes of tokens.
     """
 
     text: str
@@ -37,6 +39,32 @@ class Output:
     finish: FinishReason
     report: Report
     logprobs: tuple[float, ...] = ()
+    lines: tuple[LineScore, ...] = ()
+
+
+class Transcript:
+    """What the events of one request have given so far."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._logprobs: list[float] = []
+
+    def add(self, event: Event) -> None:
+        """Take the next event."""
+        self._pieces.append(event.text)
+        self._logprobs += event.logprobs
+
+    def output(self, row: Row) -> Output:
+        """Return the output of the row that gave the events.
+
+        Raises:
+            RuntimeError: The row has not come to its end.
+        """
+        if row.finish is None:
+            message = "the output is not finished; iterate the events first"
+            raise RuntimeError(message)
+        text, logprobs = "".join(self._pieces), tuple(self._logprobs)
+        return Output(text, tuple(row.output), row.finish, row.report, logprobs)
 
 
 class Decoding:
@@ -63,8 +91,7 @@ class Decoding:
         self._target = target
         self._row = Row(target, tokenizer, request, proposer, policy)
         self._cancelled = cancelled
-        self._pieces: list[str] = []
-        self._logprobs: list[float] = []
+        self._transcript = Transcript()
 
     def __iter__(self) -> Iterator[Event]:
         """Yield one event per pass; the last one has ``finish`` set."""
@@ -78,8 +105,7 @@ class Decoding:
                 started = time.perf_counter()
                 scores = self._target.score([block])[0]
                 event = row.commit(scores, time.perf_counter() - started)
-                self._pieces.append(event.text)
-                self._logprobs += event.logprobs
+                self._transcript.add(event)
                 yield event
         finally:
             row.close()
@@ -102,9 +128,4 @@ class Decoding:
         Raises:
             RuntimeError: The events have not been iterated to the end.
         """
-        row, finish = self._row, self._row.finish
-        if finish is None:
-            message = "the output is not finished; iterate the events first"
-            raise RuntimeError(message)
-        text, logprobs = "".join(self._pieces), tuple(self._logprobs)
-        return Output(text, tuple(row.output), finish, row.report, logprobs)
+        return self._transcript.output(self._row)

@@ -12,19 +12,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Literal
 
-from apply_edit.decode.choice import Chooser, token_logprobs
+from apply_edit.decode.choice import Chooser
 from apply_edit.decode.detokenize import Decodes, Detokenizer
 from apply_edit.decode.gamma import GammaPolicy
+from apply_edit.decode.prefix_cache import PrefixCache, PromptPrefix
+from apply_edit.decode.records import record_of, sources_of
 from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.stops import StopText
 from apply_edit.decode.target import Block, Scores, Target
 from apply_edit.decode.tree import Branching, Tree, merge
 from apply_edit.errors import PromptTooLong
 from apply_edit.report import PassRecord, Report
-from proposers import NOTHING, Draft, Proposer, TreeProposer
+from proposers import NOTHING, Closable, Draft, Proposer, TreeProposer
 
 FinishReason = Literal["eos", "stop", "length", "cancelled"]
 
@@ -43,6 +44,7 @@ class Request:
             attention masks stay small.
         logprobs: Also give the target's log-probability of every emitted token.
         branching: When a second draft joins the first in a token tree; None is never.
+        keep_prefix: First tokens of the prompt that later requests are likely to share.
     """
 
     prompt_ids: tuple[int, ...]
@@ -53,6 +55,7 @@ class Request:
     prefill_chunk: int = 1024
     logprobs: bool = False
     branching: Branching | None = None
+    keep_prefix: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Event:
         record: Counts of the pass; None for a pass that only read a chunk of the prompt.
         finish: Why the output ended, None while it goes on.
         logprobs: One per token of ``ids`` where the request asks for them, else empty.
+        pieces: ``text``, cut up by the tokens that made it certain: one piece per token of ``ids``.
     """
 
     text: str
@@ -74,6 +78,10 @@ class Event:
     record: PassRecord | None
     finish: FinishReason | None
     logprobs: tuple[float, ...] = ()
+    pieces: tuple[str, ...] = ()
+
+
+CANCELLED = Event("", (), (), None, "cancelled")
 
 
 class Row:
@@ -85,6 +93,7 @@ class Row:
         request: What to decode.
         proposer: Draft source of this request.
         policy: Gamma of this request.
+        prefixes: Where prefixes of prompts are looked up and kept, None for nowhere.
 
     Raises:
         PromptTooLong: The prompt leaves no room for even one token.
@@ -97,6 +106,7 @@ class Row:
         request: Request,
         proposer: Proposer,
         policy: GammaPolicy,
+        prefixes: PrefixCache | None = None,
     ) -> None:
         if not request.prompt_ids:
             message = "the prompt is empty; the target needs at least one token to start from"
@@ -114,23 +124,37 @@ class Row:
         self._policy = policy
         self._detokenizer = Detokenizer(tokenizer)
         self._stops = StopText(request.stop)
-        self._chooser = Chooser(request.sampling, request.prompt_ids)
+        self._chooser = Chooser(request.sampling, request.prompt_ids, logprobs=request.logprobs)
         self._tree = Tree()
         self._head = 0
         self._block: Block | None = None
-        self.id = target.open_row()
+        self._prefix = PromptPrefix(prefixes, request.prompt_ids, request.keep_prefix)
+        self.id = target.open_row(self._prefix.find())
         self.output: list[int] = []
-        self.report = Report(prompt_tokens=len(request.prompt_ids))
+        self.report = Report(len(request.prompt_ids), target.length(self.id))
         self.finish: FinishReason | None = None
 
     def close(self) -> None:
-        """Give the row back to the target."""
-        self._target.close_row(self.id)
+        """Give the row back to the target, and let the proposer give back what it holds."""
+        try:
+            if isinstance(self._proposer, Closable):
+                self._proposer.close()
+        finally:
+            self._target.close_row(self.id)
 
     def cancel(self) -> Event:
-        """End the output where it is; whatever a pass in flight gives is not committed."""
+        """End the output where it is; whatever a pass in flight gives is not committed.
+
+        What was read of a prompt is kept: whoever breaks off often comes back with the same file.
+        """
+        self._prefix.keep(self._target, self.id)
         self.finish = "cancelled"
-        return Event("", (), (), None, "cancelled")
+        return CANCELLED
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the part of the prompt that is worth keeping is not read yet."""
+        return self._target.length(self.id) < self._prefix.worth_keeping
 
     def plan(self) -> Block:
         """Return the next block: a chunk of the prompt, or the newest tokens and drafts.
@@ -168,25 +192,26 @@ class Row:
             seconds: Wall time of the pass, for the report.
         """
         block, self._block = self.plan(), None
+        if not self.is_reading:
+            self._prefix.keep(self._target, self.id)
         if self._head == 0:
             self.report.prefill_passes += 1
             self.report.prefill_s += seconds
             return Event("", (), (), None, None)
         tree = self._tree
         started = time.perf_counter()
-        path, extra = self._chooser.choose(tree, scores, self.output)
+        choice = self._chooser.choose(tree, scores, self.output)
+        path, extra = choice.path, choice.extra
         seconds += time.perf_counter() - started
         candidates = (*(tree.ids[node] for node in path), extra)
-        kept, text = self._take(candidates)
+        kept, pieces = self._take(candidates)
         self._keep(block, path[: kept - 1])
-        record = _record(tree, path, kept, len(block.ids), seconds)
+        record = record_of(tree, path, kept, len(block.ids), seconds)
         self._account(record, kept)
         ids = candidates[:kept]
-        logprobs: list[float] = []
-        if self._request.logprobs:
-            logprobs = token_logprobs(scores, [0, *(node + 1 for node in path)][:kept], ids)
-        sources = _sources_of(tree, path, kept)
-        return Event(text, ids, sources, record, self.finish, tuple(logprobs))
+        sources = sources_of(tree, path, kept)
+        logprobs = choice.logprobs[:kept]
+        return Event("".join(pieces), ids, sources, record, self.finish, logprobs, tuple(pieces))
 
     def _keep(self, block: Block, path: Sequence[int]) -> None:
         """Leave the head and the accepted branch of a scored block in the cache."""
@@ -248,14 +273,15 @@ class Row:
             self._request.max_new_tokens - len(self.output), self._target.context_limit - used
         )
 
-    def _take(self, candidates: Sequence[int]) -> tuple[int, str]:
-        """Commit tokens until a stop or a limit; return how many and the text now certain."""
+    def _take(self, candidates: Sequence[int]) -> tuple[int, list[str]]:
+        """Commit tokens until a stop or a limit; return how many and the text of each."""
         pieces: list[str] = []
         kept = 0
         for token in candidates:
             self.output.append(token)
             kept += 1
             if token in self._request.eos_ids:
+                pieces.append("")
                 self.finish = "eos"
                 break
             pieces.append(self._stops.push(self._detokenizer.push((token,))))
@@ -266,11 +292,11 @@ class Row:
                 self.finish = "length"
                 break
         if self.finish in ("eos", "length"):
-            pieces.append(self._stops.push(self._detokenizer.flush()))
+            pieces[-1] += self._stops.push(self._detokenizer.flush())
             if self._stops.found:
                 self.finish = "stop"
-            pieces.append(self._stops.flush())
-        return kept, "".join(pieces)
+            pieces[-1] += self._stops.flush()
+        return kept, pieces
 
 
 def _parents(tree: Tree, head: int) -> tuple[int, ...] | None:
@@ -278,32 +304,3 @@ def _parents(tree: Tree, head: int) -> tuple[int, ...] | None:
     if tree.is_linear:
         return None
     return (*range(-1, head - 1), *(head + parent for parent in tree.parents))
-
-
-def _record(tree: Tree, path: Sequence[int], kept: int, width: int, seconds: float) -> PassRecord:
-    """Count what became of a tree of which ``kept`` tokens (extra token included) stayed."""
-    accepted = path[:kept]
-    # The output ended inside the accepted branch: what lies deeper, in any branch, was not judged.
-    ended = kept <= len(path)
-    taken = set(accepted)
-    labels = list(zip(tree.regions, tree.sources, strict=True))
-    runs = [(key, list(nodes)) for key, nodes in groupby(range(len(tree)), key=labels.__getitem__)]
-    counted = tuple((*key, len(nodes), len(taken.intersection(nodes))) for key, nodes in runs)
-    return PassRecord(
-        width=width,
-        drafted=len(tree),
-        accepted=len(accepted),
-        emitted=kept,
-        discarded=sum(depth >= kept for depth in tree.depths) if ended else 0,
-        runs=counted,
-        seconds=seconds,
-    )
-
-
-def _sources_of(tree: Tree, path: Sequence[int], kept: int) -> tuple[tuple[str, int], ...]:
-    names = [tree.sources[node] for node in path[:kept]]
-    runs = [(name, len(list(same))) for name, same in groupby(names)]
-    if kept > len(path):
-        last = path[-1] if path else -1
-        runs.append(("corrected" if tree.candidates(last) else "bonus", 1))
-    return tuple(runs)

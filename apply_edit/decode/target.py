@@ -4,6 +4,8 @@ A target keeps *rows*. A row is one request: a sequence of cached tokens with an
 ``score`` appends blocks of tokens to rows, one block per row and one forward pass for all of them,
 and gives back next-token logits for the last positions that the caller asked for. ``rollback``
 shortens a row again, and after it the row is as if the tokens behind had never been seen.
+``snapshot`` copies a row's first tokens, and another row can begin with the copy instead of having
+them scored.
 
 Implementations: ``TransformersTarget`` and, for tests, scripted and hash targets.
 """
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import torch
+
+    from apply_edit.decode.cache import Prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,21 @@ class Target(Protocol):
     vocab_size: int
     context_limit: int
 
-    def open_row(self) -> int:
-        """Return a new empty row."""
+    def open_row(self, prefix: Prefix | None = None) -> int:
+        """Return a new row: empty, or with the tokens of a prefix of this target cached.
+
+        Raises:
+            DeviceError: The device has run out of memory; there is no new row.
+        """
+        ...
+
+    def snapshot(self, row: int, length: int) -> Prefix:
+        """Copy what is cached of a row's first ``length`` tokens; the row does not notice.
+
+        Raises:
+            ValueError: The row has fewer tokens, or none are asked for.
+            DeviceError: The device has run out of memory.
+        """
         ...
 
     def close_row(self, row: int) -> None:

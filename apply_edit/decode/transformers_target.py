@@ -24,7 +24,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from apply_edit.decode import attention
-from apply_edit.decode.cache import KVCache
+from apply_edit.decode.cache import KVCache, Prefix
 from apply_edit.decode.target import Block, Scores
 from apply_edit.errors import ApplyEditError, DeviceError, ModelLoadError
 
@@ -78,7 +78,7 @@ class TransformersTarget:
         text_config = model.config.get_text_config()
         self.device: torch.device = model.device
         self.dtype: torch.dtype = model.dtype
-        self.vocab_size = min(vocab_size, self._head.weight.shape[0])
+        self.vocab_size = min(vocab_size, self._head.out_features)
         limit = int(getattr(text_config, "max_position_embeddings", 0)) or 1 << 20
         self.context_limit = min(limit, static_capacity or limit)
         self._is_static = static_capacity is not None
@@ -86,9 +86,15 @@ class TransformersTarget:
         capacity = None if static_capacity is None else static_capacity + _WIDEST_BUCKET
         self._cache = KVCache(text_config.num_hidden_layers, capacity)
 
-    def open_row(self) -> int:
-        """Return a new empty row."""
-        return self._cache.open_row()
+    def open_row(self, prefix: Prefix | None = None) -> int:
+        """Return a new row; see ``Target.open_row``."""
+        with _device_errors():
+            return self._cache.open_row(prefix)
+
+    def snapshot(self, row: int, length: int) -> Prefix:
+        """Copy a row's first tokens; see ``Target.snapshot``."""
+        with _device_errors():
+            return self._cache.snapshot(row, length)
 
     def close_row(self, row: int) -> None:
         """Forget a row."""

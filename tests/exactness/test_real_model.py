@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from apply_edit.decode.batch import Batch
-from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.cost import PassCost
+from apply_edit.decode.draft_target import load_draft
+from apply_edit.decode.gamma import CostGamma, FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.novel_drafts import NovelDrafts
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling, probabilities
 from apply_edit.decode.small_model import TargetSmallModel
@@ -104,6 +107,29 @@ def test_every_proposer_gives_the_plain_text(snippet, target, tokenizer, record_
             assert output.ids == plain.ids, name
         else:
             assert gaps[parted] < NEAR_TIE, f"{name} parts at {parted}, margin {gaps[parted]}"
+
+
+def test_an_int8_draft_model_gives_the_plain_text(target, tokenizer, tmp_path, record_property):
+    """The product's way with the same model in int8: the plain text, id for id, in fewer passes."""
+    prompt = tuple(tokenizer.encode_data("def is_prime(n: int) -> bool:\n"))
+    request = Request(prompt, 40, tokenizer.eos_ids)
+    plain = Decoding(target, tokenizer, request, Nothing(), FixedGamma(0)).run()
+    draft = load_draft(locate(NAME).path, tokenizer, "cpu", "auto", tmp_path)
+    for policy in (FixedGamma(4), CostGamma(PassCost({512: (1.0, 1.2, 4.0)}, (1, 8, 512)))):
+        texts = References((), view=tokenizer)
+        drafts = NovelDrafts(draft, request, policy, texts, target.vocab_size)
+        proposer = create("router", texts, drafts)
+        fast = Decoding(target, tokenizer, request, proposer, policy).run()
+        pairs = zip(fast.ids, plain.ids, strict=False)
+        parted = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+        if parted is not None:
+            gap = margins(target, prompt, plain.ids)[parted]
+            assert gap < NEAR_TIE, f"it parts at {parted}, margin {gap}"
+        assert 0 < drafts.seconds
+        rate = fast.report.acceptance_rate
+        record_property(f"acceptance, {type(policy).__name__}", rate)
+        print(f"{type(policy).__name__}: {fast.report.passes} passes, {rate:.2f}")  # noqa: T201
+        assert fast.report.passes < 30
 
 
 @pytest.mark.parametrize("capacity", [None, 256], ids=["dynamic", "static"])

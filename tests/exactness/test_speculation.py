@@ -204,7 +204,7 @@ def test_logprobs_equal_plain(world, request, script, gamma, trees):
     assert fast.logprobs == pytest.approx(plain.logprobs, abs=1e-9)
     rule = table(*world)
     first = rule(request.prompt_ids).double().log_softmax(-1)[plain.ids[0]]
-    assert fast.logprobs[0] == pytest.approx(float(first), abs=1e-9)
+    assert fast.logprobs[0] == pytest.approx(float(first), abs=1e-6)  # computed in float32
 
 
 sources = st.lists(tokens, max_size=12)
@@ -261,7 +261,7 @@ def test_batches_give_every_request_what_it_gets_alone(world, party, width, tree
             if guest.leaves == step and guest.row is not None and guest.row.finish is None:
                 batch.cancel(guest.row)
         by_row = {guest.row.id: guest for guest in party if guest.row is not None}
-        for row, event in batch.step().items():
+        for row, event in batch.step().events.items():
             by_row[row].text += event.text
             by_row[row].finish = event.finish
         step += 1

@@ -5,6 +5,7 @@ from apply_edit.decode.cache import KVCache
 from apply_edit.errors import DeviceError
 
 
+@torch.inference_mode()  # as in a pass
 def write(cache, row, values):
     """Append tokens whose key and value are their number."""
     tensor = torch.tensor(values, dtype=torch.float32).view(1, -1, 1)
@@ -90,3 +91,55 @@ def test_a_branch_must_ascend_within_the_tree(offsets):
     write(cache, row, [10, 11, 12, 13])
     with pytest.raises(ValueError, match="do not ascend"):
         cache.keep_branch(row, 2, offsets)
+
+
+@pytest.mark.parametrize("capacity", [None, 4096])
+def test_a_row_that_begins_with_a_prefix_shares_no_memory_with_it(capacity):
+    """Rows that begin with one prefix, and the row that it comes from, write past each other."""
+    cache = KVCache(2, capacity)
+    source = cache.open_row()
+    write(cache, source, [1, 2, 3])
+    prefix = cache.snapshot(source, 2)
+    cache.rollback(source, 0)
+    write(cache, source, [70, 71, 72])
+    rows = [cache.open_row(prefix) for _ in range(2)]
+    assert [cache.length(row) for row in rows] == [2, 2]
+    assert write(cache, rows[0], [8]) == [1, 2, 8]
+    cache.rollback(rows[0], 0)
+    write(cache, rows[0], [90, 91])
+    assert write(cache, rows[1], [9]) == [1, 2, 9]
+    assert write(cache, source, [73]) == [70, 71, 72, 73]
+
+
+def test_static_buffers_are_taken_over_by_rows_with_a_prefix():
+    """The address of static storage stays the same whatever a row begins with."""
+    cache = KVCache(2, 16)
+    first = cache.open_row()
+    write(cache, first, [1, 2, 3])
+    prefix = cache.snapshot(first, 3)
+    held = cache.num_bytes()
+    cache.close_row(first)
+    assert write(cache, cache.open_row(prefix), [4]) == [1, 2, 3, 4]
+    assert cache.num_bytes() == held
+
+
+def test_a_part_of_a_prefix_is_a_prefix():
+    """The first tokens of a prefix can be used without copying them before."""
+    cache = KVCache(2)
+    row = cache.open_row()
+    write(cache, row, [1, 2, 3])
+    prefix = cache.snapshot(row, 3)
+    assert (prefix.length, prefix.num_bytes) == (3, 3 * 2 * 2 * 4)
+    part = prefix.first(1)
+    assert (part.length, part.keys[0].data_ptr()) == (1, prefix.keys[0].data_ptr())
+    assert write(cache, cache.open_row(part), [9]) == [1, 9]
+
+
+@pytest.mark.parametrize("length", [0, 4])
+def test_a_snapshot_must_be_of_tokens_that_are_there(length):
+    """Nothing, and more than a row has, cannot be copied."""
+    cache = KVCache(2)
+    row = cache.open_row()
+    write(cache, row, [1, 2, 3])
+    with pytest.raises(ValueError, match=f"cannot copy {length} tokens"):
+        cache.snapshot(row, length)

@@ -8,7 +8,8 @@ from apply_edit.decode.loop import Decoding
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.small_model import TargetSmallModel
-from proposers import DraftModel, Guess, Nothing
+from proposers import Cursor, Draft, DraftModel, Guess, Nothing, References
+from proposers.reference import original_of
 from tests.fakes import FakeTarget, PieceTokenizer, hash_target
 
 VOCAB = 20
@@ -21,7 +22,7 @@ class Script:
     context_limit = 12
 
     def __init__(self, unsure=None):
-        self.ids, self.unsure, self.fed = [], unsure, []
+        self.ids, self.unsure, self.fed, self.positions = [], unsure, [], []
 
     @property
     def length(self):
@@ -33,11 +34,12 @@ class Script:
         assert 0 <= length <= len(self.ids)
         del self.ids[length:]
 
-    def extend(self, ids):
+    def extend(self, ids, position):
         """Return the successor of the last id."""
         assert ids
         self.ids += ids
         self.fed.append(list(ids))
+        self.positions.append(position)
         token = self.ids[-1] + 1
         return Guess(token, 0.1 if token == self.unsure else 0.9)
 
@@ -72,6 +74,75 @@ def test_the_small_models_context_is_not_exceeded():
     assert len(proposer.propose([10, 11], 9)) == 1
     assert proposer.propose([10, 11, 12], 9).ids == ()
     assert proposer.propose([10, 11, 12], 0).ids == ()
+
+
+def test_of_a_long_output_only_the_end_is_read():
+    """Where much is unread, what is before a window is left out, and the prompt stays cached."""
+    model = Script()
+    model.context_limit = 99
+    proposer = DraftModel(model, [1, 2], window=3)
+    output = [10, 11, 12, 13, 14]
+    assert proposer.unread(output) == 5
+    assert proposer.propose(output, 2).ids == (15, 16)
+    assert model.ids == [1, 2, 12, 13, 14, 15]
+    # Little is unread: it is read, and nothing is left out.
+    assert proposer.unread([*output, 15, 20, 21]) == 2
+    assert proposer.propose([*output, 15, 20, 21], 1).ids == (22,)
+    assert model.ids == [1, 2, 12, 13, 14, 15, 20, 21]
+    # Much was copied meanwhile.
+    output = [*output, 15, 20, 21, *range(40, 60)]
+    assert proposer.unread(output) == 3
+    assert proposer.unread([*output, 60]) == 3
+    assert proposer.propose([*output, 60], 1).ids == (61,)
+    assert model.ids == [1, 2, 58, 59, 60]
+    assert model.fed[-1] == [58, 59, 60]
+
+
+def test_the_small_model_is_told_where_a_token_stands():
+    """Positions are those of the output, whatever of it is left out: noise depends on them."""
+    model = Script()
+    DraftModel(model, [1], window=2).propose([5, 6, 7, 8, 9], 3)
+    assert model.positions == [5, 6, 7]
+
+
+def test_drafting_stops_where_copying_resumes():
+    """Tokens that lead back into the original end the draft; a decided one goes on with a copy."""
+    text = original_of(References((90, 91, 6, 7, 8, 9, 80, 81, 82), closing=(99,)))
+    proposer = DraftModel(Script(), [3], resume=Cursor(text))
+    output = [90, 91, 4]
+    draft = proposer.propose(output, 9)
+    assert draft.ids == (5, 6, 7, 8, 9)
+    assert draft.regions == (("novel", 5),)
+    longer = proposer.continued(output, draft, 8)
+    assert longer.ids == (5, 6, 7, 8, 9, 80, 81, 82)
+    assert longer.source_runs() == (("draft_model", 5), ("original", 3))
+    assert longer.regions == (("novel", 5), ("unchanged", 3))
+    assert proposer.continued(output, draft, 99).ids[-2:] == (82, 99)
+
+
+def test_a_draft_that_was_drawn_or_leads_nowhere_is_not_continued():
+    """A drawn draft ends where copying resumes; without a place there is nothing to add."""
+    text = original_of(References((6, 7, 8, 9, 80, 81)))
+    proposer = DraftModel(Script(), [3], resume=Cursor(text))
+    drawn = Draft((5, 6, 7, 8, 9), "draft_model", probs=[None] * 5)
+    assert proposer.continued([], drawn, 9) is drawn
+    short = Draft((5, 6), "draft_model")
+    assert proposer.continued([], short, 9) is short
+    assert DraftModel(Script(), [3]).continued([], short, 9) is short
+
+
+def test_a_small_model_that_is_never_asked_holds_no_row():
+    """The row is opened by the first id and given back once."""
+    target = hash_target(VOCAB)
+    model = small(target, Sampling())
+    model.close()
+    assert target._next == 0
+    model = small(target, Sampling())
+    model.extend([1, 2], 0)
+    assert (model.passes, model.length, list(target.rows.values())) == (1, 2, [[1, 2]])
+    model.close()
+    model.close()
+    assert target.rows == {}
 
 
 def small(target, sampling, vocab=VOCAB, prompt=2):

@@ -16,6 +16,7 @@ from apply_edit.decode.acceptance import (
     segments,
 )
 from apply_edit.decode.cost import WIDTHS, PassCost, monotone
+from apply_edit.decode.drawn import LONGEST_DRAWN, Price, break_even
 from apply_edit.decode.gamma import (
     CostGamma,
     FixedGamma,
@@ -230,10 +231,77 @@ def test_a_drawn_draft_is_never_cut():
 
 def test_a_draft_model_is_asked_for_less_the_more_it_costs():
     """The length to draw is chosen before drawing and falls with the price per token."""
-    lengths = [CostGamma(FLAT).drawn_limit(price) for price in (0.0, 0.001, 0.01, 1.0)]
+    lengths = [CostGamma(FLAT).drawn_limit(Price(price)) for price in (0.0, 0.001, 0.01, 1.0)]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > 0
     assert lengths[-1] == 0
+    # A target whose pass grows with its width leaves less to gain.
+    assert CostGamma(CPU).drawn_limit(Price(0.02)) < CostGamma(FLAT).drawn_limit(Price(0.001))
+
+
+def test_reading_a_prompt_is_paid_for_by_waiting():
+    """What has to be read first is paid where so many passes have gone by that they would have."""
+    policy = CostGamma(CPU)
+    assert policy.drawn_limit(Price(0.08)) > 0
+    asked = [policy.drawn_limit(Price(0.08, 6.0, waited)) > 0 for waited in range(400)]
+    assert not any(asked[:10])
+    assert asked == sorted(asked)
+    policy.drawn_limit(Price(0.08, 6.0, asked.index(True)))
+    policy.choose(Draft(), 0, 1)
+    gain = policy.decisions[0].asked.saved_s * asked.index(True)
+    assert gain == pytest.approx(6.0, rel=0.1)
+
+
+def test_a_draft_model_that_is_always_wrong_is_not_asked_for_long():
+    """Rejected tokens switch it off; the next request has forgotten part of them."""
+    policy = CostGamma(CPU, learns_cost=False)
+    draft = Draft((5,) * 4, "draft_model", regions=(("novel", 4),))
+    limits = []
+    for _ in range(12):
+        limits.append(policy.drawn_limit(Price(0.08)))
+        policy.choose(draft if limits[-1] else Draft(), 0, 1)
+        policy.observe(record(5, 4, 0), (9,))
+    assert limits[0] > 0
+    assert limits[-1] == 0
+    for _ in range(6):
+        policy = CostGamma(CPU, policy.acceptance.carried(), learns_cost=False)
+    assert policy.drawn_limit(Price(0.08)) > 0
+
+
+def test_a_draft_model_that_is_right_is_asked_for_more():
+    """Accepted tokens lengthen the next draft, and say nothing about copying."""
+    policy = CostGamma(CPU, learns_cost=False)
+    before = policy.drawn_limit(Price(0.08))
+    trust = policy._trust
+    for _ in range(20):
+        policy.choose(Draft((5,) * 4, "draft_model", regions=(("novel", 4),)), 0, 1)
+        policy.observe(record(5, 4, 4), (5, 5, 5, 5, 7))
+    assert policy.drawn_limit(Price(0.08)) > before
+    assert policy._trust == trust
+
+
+def test_without_seconds_no_draft_model_is_asked():
+    """A usual shape has no seconds to compare a price with, until a pass has run."""
+    policy = CostGamma(PassCost.usual("cpu"))
+    assert policy.drawn_limit(Price(1e-9)) == 0
+    policy.choose(Draft(), 0, 1)
+    policy.observe(record(1, seconds=0.3), (7,))
+    assert policy.drawn_limit(Price(0.01)) > 0
+
+
+def test_a_fixed_gamma_asks_a_draft_model_whatever_it_costs():
+    """The fixed value holds for drawn drafts too, within a limit."""
+    assert FixedGamma(3).drawn_limit(Price(1e9)) == 3
+    assert FixedGamma(0).drawn_limit(Price(0.0)) == 0
+    assert FixedGamma(500).drawn_limit(Price(0.0)) == LONGEST_DRAWN
+
+
+def test_the_acceptance_rate_from_which_on_drafting_pays():
+    """It rises with the price; where nothing is saved there is none."""
+    rates = [break_even(FLAT, price) for price in (0.001, 0.005, 0.015)]
+    assert rates == sorted(rates)
+    assert rates[0] < 0.2
+    assert break_even(FLAT, 0.021) is None
 
 
 def test_the_rest_of_the_prompt_is_not_the_draft_s_cost():
@@ -272,6 +340,13 @@ def test_every_decision_is_explained():
     ):
         assert part in line
     assert "x" in explain_line(_usual_decision())
+    assert "draft model" not in line
+    policy.drawn_limit(Price(0.08, 5.0, 2))
+    policy.choose(copy(100), 700, 1)
+    assert "draft model not asked" in explain_line(policy.decisions[1])
+    policy.drawn_limit(Price(0.01))
+    policy.choose(copy(100), 700, 1)
+    assert "draft model asked for" in explain_line(policy.decisions[2])
 
 
 def _usual_decision():

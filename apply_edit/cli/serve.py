@@ -1,0 +1,146 @@
+"""``apply-edit serve``: the local service."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from apply_edit.cli.models import ConsoleProgress
+from apply_edit.errors import ApplyEditError, ConfigError, FileNotWritten
+
+if TYPE_CHECKING:
+    from apply_edit.service.serving import Bound, Stop
+    from apply_edit.service.settings import Settings
+
+_NEEDED = (
+    "fastapi",
+    "uvicorn",
+    "pydantic_settings",
+    "prometheus_client",
+    "pythonjsonlogger",
+    "sse_starlette",
+)
+
+
+@click.command("serve")
+@click.option("--host", metavar="ADDRESS", help="Address to listen on; 127.0.0.1 by default.")
+@click.option("--port", type=int, help="TCP port, 8417 by default; 0 takes a free one.")
+@click.option(
+    "--uds", type=click.Path(path_type=Path), metavar="PATH", help="Unix socket instead of a port."
+)
+@click.option("--token", metavar="TEXT", help="Bearer token that clients must send.")
+@click.option("--target", metavar="MODEL", help="Built-in name, local folder, GGUF or hub id.")
+@click.option("--draft", metavar="MODEL", help="Small model that drafts novel text.")
+@click.option("--draft-dtype", metavar="FORMAT", help="Number format of the draft model.")
+@click.option("--device", help="auto, cpu, cuda or cuda:N.")
+@click.option("--dtype", metavar="FORMAT", help="Number format of the target.")
+@click.option("--max-concurrency", type=int, help="Applies that share the target's passes.")
+@click.option("--max-queue", type=int, help="Applies that may wait; one more is refused.")
+@click.option("--max-body-bytes", metavar="SIZE", help="Largest body: 64MiB by default.")
+@click.option("--prefix-cache-bytes", metavar="SIZE", help="Memory for files seen before: 1GiB.")
+@click.option("--deadline", "deadline_s", type=float, metavar="SECONDS", help="For one apply.")
+@click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="Of this host.")
+@click.option("--allow-origin", "allowed_origins", multiple=True, metavar="URL", help="Of a page.")
+@click.option("--log-level", help="debug, info, warning or error.")
+@click.option("--log-format", help="json or text.")
+@click.option("--no-preload", is_flag=True, help="Load the target when it is first needed.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="TOML", help="Settings file.")
+@click.option("--json-ready", is_flag=True, help="Say as one JSON object where it listens.")
+def serve_command(config: Path | None, json_ready: bool, no_preload: bool, **flags: Any) -> None:  # noqa: ANN401 click hands over what it has parsed
+    """Serve applies over HTTP to editors and agents on this machine.
+
+    Prints one line once it listens. Settings also come from APPLY_EDIT_* variables and from
+    --config; see docs/service.md.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        message = f"the service needs {', '.join(missing)}; pip install 'apply-edit[service]'"
+        raise ConfigError(message, option="serve")
+    # The web framework takes a while to import; other commands do not need it.
+    from apply_edit.service import settings as settings_module
+
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
+    if no_preload:
+        given["preload"] = False
+    serve(settings_module.load(given, config), json_ready=json_ready)
+
+
+def serve(settings: Settings, *, json_ready: bool = False) -> None:
+    """Serve until a signal comes.
+
+    Args:
+        settings: Settings of the service.
+        json_ready: Say as JSON where it listens.
+
+    Raises:
+        ApplyEditError: It cannot listen, or the target cannot be loaded.
+    """
+    from apply_edit.service import app as app_module
+    from apply_edit.service import build, logs, serving
+
+    logs.configure(settings.log_level, settings.log_format)
+    console = Console(stderr=True)
+    failures: list[ApplyEditError] = []
+    stops: list[Stop] = []
+
+    def failed(error: ApplyEditError) -> None:
+        failures.append(error)
+        for stop in stops:
+            stop()
+
+    source = build.engine_source(settings, ConsoleProgress(console))
+    app = app_module.create_app(settings, source, failed)
+    uds = settings.uds
+    with ExitStack() as stack:
+        bind = serving.bind_tcp(settings.host, settings.port) if uds is None else None
+        bound = stack.enter_context(bind or serving.bind_unix(Path(str(uds))))
+
+        def listening(stop: Stop) -> None:
+            stops.append(stop)
+            if failures:
+                stop()
+            _announce(stack, settings, bound, console)
+            _tell(bound, json_ready=json_ready)
+
+        serving.run(app, bound, listening)
+    if failures:
+        raise failures[0]
+    if not app.state.ended:
+        # A pass that does not end holds a thread, which the interpreter would wait for.
+        os._exit(1)
+
+
+def _announce(stack: ExitStack, settings: Settings, bound: Bound, console: Console) -> None:
+    """Let other programs of this user find the service."""
+    from apply_edit.service.discovery import Address, announce
+
+    address = Address(bound.uds, bound.host, bound.port)
+    try:
+        stack.enter_context(
+            announce(
+                address,
+                target=settings.target,
+                device=settings.device,
+                dtype=settings.dtype,
+                token=settings.token_text,
+            )
+        )
+    except FileNotWritten as error:
+        console.print(f"warning: {error.message}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _tell(bound: Bound, *, json_ready: bool) -> None:
+    """Say on standard output where the service listens."""
+    place = bound.url if bound.uds is None else f"unix:{bound.uds}"
+    line = f"apply-edit listens on {place}"
+    if json_ready:
+        uds = None if bound.uds is None else str(bound.uds)
+        line = json.dumps({"url": bound.url, "port": bound.port, "uds": uds, "pid": os.getpid()})
+    click.echo(line)

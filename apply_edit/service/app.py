@@ -1,0 +1,114 @@
+"""The application: puts layers, routes, pool and loading together.
+
+Layers, from the outside: request ids and log lines; Host and Origin; CORS; token; size of the body;
+routes. Everything that a request needs is in ``app.state``: ``settings``, ``config``, ``loading``,
+``pool``, ``metrics``; ``ended`` says at the end whether all threads have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Security
+from fastapi.security import HTTPBearer
+from starlette.middleware.cors import CORSMiddleware
+
+import apply_edit
+from apply_edit.errors import ApplyEditError
+from apply_edit.service import dialects, native, probes, problems
+from apply_edit.service.build import config_of
+from apply_edit.service.edge import Edge
+from apply_edit.service.errand import Limits
+from apply_edit.service.loading import EngineSource, Loading
+from apply_edit.service.logs import log
+from apply_edit.service.metrics import Metrics
+from apply_edit.service.pool import Pool
+from apply_edit.service.security import LOOPBACK_ORIGIN, BodyLimit, Doorkeeper, TokenCheck
+from apply_edit.service.settings import Settings
+
+_DESCRIPTION = """Merges an edit into a file: exactly, fast, on this machine.
+
+Every refusal is an error object, `{"error": {"message", "type", "code", "param", …}}`, with a 4xx
+or 5xx status; a doubtful merge is a refusal and never a result."""
+
+
+def create_app(
+    settings: Settings,
+    source: EngineSource,
+    failed: Callable[[ApplyEditError], None] = lambda error: None,
+) -> FastAPI:
+    """Build the application.
+
+    Args:
+        settings: Settings of the service.
+        source: Loads the engine; called once, in a thread.
+        failed: Told in that thread when loading fails; requests are refused with 503 then.
+    """
+    metrics = Metrics()
+    loading = Loading(source, failed)
+    limits = Limits(
+        settings.max_concurrency, settings.max_queue, settings.text_threads, settings.deadline_s
+    )
+
+    pool = Pool(loading.engine, limits, metrics.applied)
+    metrics.watch_gate("text", pool.text)
+    metrics.watch_gate("model", pool.model)
+    metrics.watch_worker(loading.stats)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if settings.preload:
+            loading.start()
+        yield
+        app.state.ended = await pool.close()
+        await asyncio.to_thread(loading.stop)
+        log(logging.INFO, "stopped")
+
+    app = FastAPI(
+        title="apply-edit",
+        version=apply_edit.__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        dependencies=[] if settings.token is None else [Security(HTTPBearer(auto_error=False))],
+        # Its logs would hold messages of exceptions, and these quote the file.
+        telemetry={
+            "tracing": settings.telemetry,
+            "metrics": settings.telemetry,
+            "logs": False,
+            "auto_configure": settings.telemetry,
+        },
+    )
+    app.state.settings = settings
+    app.state.config = config_of(settings)
+    app.state.loading = loading
+    app.state.metrics = metrics
+    app.state.pool = pool
+    app.state.ended = False
+    problems.install(app)
+    app.include_router(native.router)
+    for router in dialects.routers(dialects.Pace(settings.keep_alive_s, settings.keep_alive_s)):
+        app.include_router(router)
+    app.include_router(probes.router)
+    _add_layers(app, settings, metrics)
+    return app
+
+
+def _add_layers(app: FastAPI, settings: Settings, metrics: Metrics) -> None:
+    """Add the layers, the innermost first."""
+    app.add_middleware(BodyLimit, max_bytes=int(settings.max_body_bytes))
+    app.add_middleware(TokenCheck, token=settings.token_text)
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=settings.allowed_origins,
+        allow_origin_regex=LOOPBACK_ORIGIN,
+        allow_methods=("GET", "POST"),
+        allow_headers=("Authorization", "Content-Type", "X-Request-Id"),
+        expose_headers=("X-Request-Id", "Retry-After"),
+    )
+    # Who can open a Unix socket is decided by its mode, and no web page can.
+    hosts = settings.allowed_hosts if settings.uds is None else ("*",)
+    app.add_middleware(Doorkeeper, hosts=hosts, origins=settings.allowed_origins)
+    app.add_middleware(Edge, told=metrics.answered)
