@@ -33,7 +33,7 @@ from apply_edit.errors import ApplyEditError
 from apply_edit.guard import CHECKS
 from apply_edit.models import locate
 from apply_edit.syntax import error_nodes, has_grammar, language_of
-from apply_edit.text import split_lines, strip_end
+from apply_edit.text import SourceText, split_lines, strip_end
 from apply_edit.types import EditFormat
 from benchmarks.cases import FORMAT_ALIASES, Answer, judge
 from benchmarks.recorded import Recorder, Replayer
@@ -177,9 +177,10 @@ def chosen(options):
     cases = []
     for name in options.files:
         with Path(name).open(encoding="utf-8") as lines:
-            part = [json.loads(line) for line in lines]
+            part = [unfolded(json.loads(line), Path(name).parent) for line in lines]
         part = [c for c in part if c["format"] in wanted and c["original"] is not None]
         part = [c for c in part if not (c.get("policy") or c.get("files"))]
+        part = [c for c in part if c["id"] not in options.leave_out]
         if options.max_lines:
             part = [c for c in part if len(split_lines(c["original"])) <= options.max_lines]
         if options.sample and len(part) > options.sample:
@@ -187,6 +188,19 @@ def chosen(options):
             part = [part[int(i * len(part) / options.sample)] for i in range(options.sample)]
         cases += part
     return cases[: options.limit] if options.limit else cases
+
+
+def unfolded(case, folder):
+    """Return a case with its texts, where it only names a file and what changes in it."""
+    if "original_file" not in case:
+        return case
+    original = SourceText.from_bytes((folder / case["original_file"]).read_bytes()).text
+    expected = original
+    for change in case["changes"]:
+        if "\r\n" in original:
+            change = [text.replace("\n", "\r\n") for text in change]
+        expected = expected.replace(*change)
+    return {**case, "original": original, "expected": expected, "file": case["original_file"]}
 
 
 def known_rows(file):
@@ -257,6 +271,7 @@ def _options(argv):
     parser.add_argument("--formats", default="lazy,instruction", help="comma list of formats")
     parser.add_argument("--sample", type=int, help="so many of each file, spread over kinds")
     parser.add_argument("--max-lines", type=int, help="leave longer files out")
+    parser.add_argument("--leave-out", action="append", default=[], metavar="ID", help="not this")
     parser.add_argument("--limit", type=int, help="run this many cases at most")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--summary", action="store_true", help="only print what the rows say")

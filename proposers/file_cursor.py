@@ -15,30 +15,23 @@ the cursor follows by bytes there, and encodes the text anew from where the outp
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from proposers.anchors import Anchor, Anchors
 from proposers.base import NOTHING, Draft
-from proposers.ngram_index import NgramIndex
 from proposers.reference import NOVEL, WALL, Reference, TextView, labelled, reencoded
 
 # Agreeing tokens after which a guess is taken for the place: near ahead, and anywhere else.
 TRUST = 6
 TRUST_FAR = 8
-# Agreement is counted up to here.
-_LONGEST = 32
 # How far ahead a place may be and still count as near, in tokens; about a screen of code.
 _NEAR = 1024
-# What speaks for a place: agreeing tokens. Against it: each doubling of the distance counts one,
-# going back counts in addition, and so does starting from the place that was left before. For a
-# replacement of one token by one speaks nothing, and against it each token written since.
-_PER_TOKEN = 3
-_BACKWARD = 4
-_LEFT = 2
-_REPLACED = -2
-# Occurrences looked at on each side of home.
-_CANDIDATES = 8
+# Bits against starting from the place that was left before, and against a replacement of tokens
+# one for one: so many, and so many more for each token written since.
+_LEFT = 2.0
+_REPLACED = 3.0
+_PER_REPLACED = 2.0
 # Guesses per call; of a longer stretch that does not agree only the end is looked at.
 _ATTEMPTS = 32
 # Tokens that are encoded anew where the output splits the text differently.
@@ -76,7 +69,7 @@ class Cursor:
         self.changes: list[Change] = []
         self._ids = reference.ids
         self._view = view
-        self._index = NgramIndex(self._ids, 2)
+        self._anchors = Anchors(self._ids, view)
         self._seen = 0
         self._position: int | None = 0 if at_start and self._ids else None
         self.agreed = TRUST_FAR if at_start and self._ids else 0
@@ -88,8 +81,8 @@ class Cursor:
         # The place that was left for the one that is home now; after a moved or a copied block the
         # output comes back to it.
         self._left: int | None = None
-        ends = (place for place, token in enumerate(self._ids, 1) if self._ends_line(token))
-        self._line_starts = [0, *ends]
+        # Other places to go on, and how much of the output had been seen when they were found.
+        self._others: tuple[int, list[Anchor]] = (0, [])
 
     @property
     def home(self) -> int:
@@ -120,6 +113,21 @@ class Cursor:
             # Hardly a guess: what stands here is not known to be a copy of anything.
             return Draft(draft.ids, draft.source, draft.sources, ((NOVEL, len(draft)),))
         return draft
+
+    def alternatives(self, limit: int) -> list[Draft]:
+        """Return drafts from other places where copying may go on, the likeliest first.
+
+        Empty while the cursor is copying.
+        """
+        seen, others = self._others
+        if seen != self._seen or self._lost is None or limit <= 0:
+            return []
+        drafts = (self.reference.draft(one.place, one.place + limit) for one in others)
+        return [
+            Draft(draft.ids, draft.source, draft.sources, ((NOVEL, len(draft)),))
+            for draft in drafts
+            if draft.ids
+        ]
 
     def follow(self, output: Sequence[int]) -> None:
         """Take notice of output that was committed since the last call.
@@ -172,11 +180,14 @@ class Cursor:
         if self._view is None or self._position is None or self._lost is not None:
             return False
         written = self._view.token_bytes(token)
+        if not written.strip(b" \t"):
+            # Less of an indentation is another one.
+            return False
         text, end = self._lead, self._position
         while len(text) < len(written) and end < len(self._ids) and self._ids[end] != WALL:
             text += self._view.token_bytes(self._ids[end])
             end += 1
-        if not written or not text.startswith(written):
+        if not text.startswith(written):
             return False
         self._lead, self._position = text[len(written) :], end
         self._seen += 1
@@ -208,55 +219,22 @@ class Cursor:
         """Guess where to go on after ``output[:seen]``."""
         start, new_start = self._lost or (0, self._seen)
         replaced = self._seen - new_start
-        found = self._best(output, self._seen, _REPLACED * replaced)
-        if found is not None:
-            self._position, self.agreed = found[0], 0
-            self._agree(found[1])
+        found = self._ranked(output, self._seen)
+        if found and found[0].score > -_REPLACED - _PER_REPLACED * replaced:
+            self._position, self.agreed = found[0].place, 0
+            self._agree(found[0].agreed)
+            self._others = (self._seen, found[1:])
         elif start + replaced < len(self._ids):
             self._position = start + replaced
+            self._others = (self._seen, found)
 
-    def after(self, ids: Sequence[int], trust: int = TRUST) -> int | None:
-        """Return where to go on after ``ids``, None where fewer than ``trust`` of them agree."""
-        found = self._best(ids, len(ids), trust)
-        return found[0] if found is not None and found[1] >= trust else None
+    def after(self, ids: Sequence[int]) -> int | None:
+        """Return where to go on after ``ids``, None where no place is sure enough."""
+        found = self._ranked(ids, len(ids))
+        return found[0].place if found and found[0].agreed >= TRUST else None
 
-    def _best(self, output: Sequence[int], end: int, least: int) -> tuple[int, int] | None:
-        """Return the best place to go on after ``output[:end]`` and how many tokens agree there.
-
-        None where no place is worth more than ``least``.
-        """
-        best = (least, 0, 0)
-        for home, against in ((self.home, 0), (self._left, _LEFT)):
-            if home is None:
-                continue
-            for place in self._candidates(output, end, home):
-                agreed = max(1, self._agreement(output, end, place))
-                score = _PER_TOKEN * agreed - abs(place - home).bit_length() - against
-                score -= _BACKWARD if place < home else 0
-                # The first of equally good places.
-                best = max(best, (score, -place, agreed))
-        score, place, agreed = best
-        return (-place, agreed) if agreed else None
-
-    def _candidates(self, output: Sequence[int], end: int, home: int) -> set[int]:
-        """Return the places around ``home`` that something speaks for."""
-        found: set[int] = set()
-        for size in (2, 1):
-            places = self._index.after(output[max(0, end - size) : end])
-            ahead = bisect_left(places, home)
-            found.update(places[max(0, ahead - _CANDIDATES) : ahead + _CANDIDATES])
-        if self._ends_line(output[end - 1]):
-            ahead = bisect_left(self._line_starts, home)
-            found.update(self._line_starts[ahead : ahead + 2])
-        return found
-
-    def _ends_line(self, token: int) -> bool:
-        return self._view is not None and self._view.token_bytes(token).endswith(b"\n")
-
-    def _agreement(self, output: Sequence[int], end: int, place: int) -> int:
-        """Count how many tokens before ``output[end]`` and before ``place`` are the same."""
-        longest = min(_LONGEST, end, place)
-        length = 0
-        while length < longest and self._ids[place - 1 - length] == output[end - 1 - length]:
-            length += 1
-        return length
+    def _ranked(self, output: Sequence[int], end: int) -> list[Anchor]:
+        homes = [(self.home, 0.0)]
+        if self._left is not None:
+            homes.append((self._left, _LEFT))
+        return self._anchors.ranked(output, end, homes)

@@ -6,6 +6,7 @@ kept. One edit at a time has it; edits that need no target do not wait.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,7 +108,10 @@ class Editor:
         local = Applier(self._config, engine=self._engine, observer=watch, cancelled=watch.stopped)
         if not self._use_service or self._engine.is_loaded:
             return local
-        return ServiceApplier(self._config, local, observer=watch, cancelled=watch.stopped)
+        note = logging.getLogger(__name__).warning
+        return ServiceApplier(
+            self._config, local, observer=watch, note=note, cancelled=watch.stopped
+        )
 
 
 class _OneAtATime:

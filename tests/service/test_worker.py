@@ -18,6 +18,7 @@ from apply_edit.service.scheduler import Scheduler
 from apply_edit.service.worker import Worker
 from proposers import Lookup, Nothing
 from tests.fakes import ByteTokenizer, hash_target, writing_engine
+from tests.tiny import VOCAB, qwen2_config, tiny_target
 
 BYTES = ByteTokenizer()
 WAIT_S = 20
@@ -72,9 +73,11 @@ def test_every_request_gets_what_it_would_get_alone():
         watch = lambda event: pieces.append(event.text)  # noqa: E731
         return worker.run(request, *drafts(request), watch, never)
 
-    with Worker(target, BYTES, max_rows=5, max_tokens_per_step=100) as worker:
-        with ThreadPoolExecutor(8) as threads:
-            outputs = list(threads.map(run, requests))
+    with (
+        Worker(target, BYTES, max_rows=5, max_tokens_per_step=100) as worker,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        outputs = list(threads.map(run, requests))
     stats = worker.stats()
     for request, output in zip(requests, outputs, strict=True):
         right = alone(request)
@@ -84,6 +87,23 @@ def test_every_request_gets_what_it_would_get_alone():
     assert (stats.done, stats.failed, stats.cancelled) == (30, 0, 0)
     assert (stats.rows, stats.waiting, stats.stalled_s) == (0, 0, 0.0)
     assert stats.passes == target.num_passes
+
+
+@pytest.mark.parametrize("capacity", [None, 256])
+def test_a_real_model_writes_the_same_in_the_workers_thread(capacity):
+    """Passes, prefixes and rollbacks of a transformers model do not depend on the thread."""
+    target = tiny_target(qwen2_config(), capacity)
+    file = tuple((31 * n * n + 7 * n) % VOCAB for n in range(90))
+    requests = [Request((*file, n, 3), 20, keep_prefix=90, prefill_chunk=32) for n in range(6)]
+
+    def run(runner, request):
+        return runner.run(request, Lookup(file), FixedGamma(4), ignore, never)
+
+    plain = [run(Alone(target, BYTES), request) for request in requests]
+    with Worker(target, BYTES, max_rows=3) as worker, ThreadPoolExecutor(6) as threads:
+        ours = list(threads.map(lambda request: run(worker, request), requests))
+    assert [output.ids for output in ours] == [output.ids for output in plain]
+    assert sorted(output.report.cached_prompt_tokens for output in ours) == [0] + 5 * [90]
 
 
 @pytest.mark.parametrize("seed", range(3))

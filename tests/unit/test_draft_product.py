@@ -11,7 +11,7 @@ from apply_edit.applier import Applier
 from apply_edit.cli.calibrate import show_draft
 from apply_edit.cli.options import apply_options, to_config
 from apply_edit.config import Config
-from apply_edit.decode import draft_target
+from apply_edit.decode import calibrate, draft_target
 from apply_edit.decode.calibrate import key_of, load
 from apply_edit.decode.cost import PassCost
 from apply_edit.decode.draft_target import DraftTarget, load_draft, quantised
@@ -306,7 +306,7 @@ def test_a_draft_model_is_loaded_and_measured_once(tmp_path, dtype, kind, monkey
     kept = load(tmp_path / "kept", key_of(draft.target, tmp_path, kind))
     assert kept is not None
     assert load(tmp_path / "kept", key_of(draft.target, tmp_path, "bfloat16")) is None
-    monkeypatch.setattr("apply_edit.decode.calibrate.measure", lambda *a, **k: pytest.fail())
+    monkeypatch.setattr(calibrate, "measure", lambda *a, **k: pytest.fail("it measured again"))
     again = load_draft(tmp_path, tokenizer, "cpu", dtype, tmp_path / "kept")
     assert again.cost.tables == kept.tables
 

@@ -133,12 +133,12 @@ def _messages(body: ChatBody | CompletionBody) -> list[Message]:
 def _add_models(router: APIRouter, prefix: str) -> None:
     created = int(time.time())
 
-    @router.get(f"{prefix}/models")
+    @router.get(f"{prefix}/models", responses=documented())
     async def models() -> dict[str, Any]:
         """List the one model; requests may name any."""
         return {"object": "list", "data": [_model(DEFAULT_MODEL, created)]}
 
-    @router.get(f"{prefix}/models/{{model:path}}")
+    @router.get(f"{prefix}/models/{{model:path}}", responses=documented(422))
     async def one_model(model: str) -> dict[str, Any]:
         """Describe a model of any name."""
         return _model(model, created)
