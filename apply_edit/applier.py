@@ -18,7 +18,7 @@ from dataclasses import replace
 from apply_edit import edits, guard
 from apply_edit.config import Config
 from apply_edit.direct import apply_file_edit, apply_whole, select_file
-from apply_edit.engine import Engine, Observer, SilentObserver, Writes
+from apply_edit.engine import Engine
 from apply_edit.errors import (
     AnchorNotFound,
     ConfigError,
@@ -28,6 +28,7 @@ from apply_edit.errors import (
 )
 from apply_edit.merge import merge_lazy
 from apply_edit.models import Progress, locate
+from apply_edit.rewriting import Observer, SilentObserver, Writes
 from apply_edit.syntax import language_of
 from apply_edit.target_merge import Asked, TargetMerge
 from apply_edit.text import dominant_newline

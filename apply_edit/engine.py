@@ -6,16 +6,18 @@ Knows nothing of guards, formats on disk or argv. Built once per model and used 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import proposers
 from apply_edit.encoding import render_chat, shown_text, snippet_pieces, token_spans
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
 from apply_edit.models.layout import default_home
-from apply_edit.prompt import Prompt, Section, Task, choose, parse
+from apply_edit.models.locate import published_id
+from apply_edit.prompt import Prompt, Section, choose, parse
+from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, SilentObserver
 from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
@@ -32,107 +34,6 @@ if TYPE_CHECKING:
     from apply_edit.decode.tokens import TextTokenizer
 
 _PLACEHOLDER = "\u0001CONTENT\u0001"
-
-
-class Observer(Protocol):
-    """Told what the engine is doing; for progress displays."""
-
-    def stage(self, name: str) -> None:
-        """A stage begins: ``load``, ``prefill`` or ``decode``."""
-        ...
-
-    def decoded(self, event: Event, num_done: int, num_expected: int) -> None:
-        """A pass has committed tokens; ``num_expected`` is a guess."""
-        ...
-
-    def explained(self, lines: Sequence[str]) -> None:
-        """A text is written; one line per decision about a draft's length."""
-        ...
-
-
-class SilentObserver:
-    """Tells nobody."""
-
-    def stage(self, name: str) -> None:
-        """Ignore it."""
-        del name
-
-    def decoded(self, event: Event, num_done: int, num_expected: int) -> None:
-        """Ignore it."""
-        del event, num_done, num_expected
-
-    def explained(self, lines: Sequence[str]) -> None:
-        """Ignore it."""
-        del lines
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """One file to be rewritten by the target.
-
-    Args:
-        original: The file.
-        snippet: A lazy snippet, or None.
-        patch: A structured edit in its own notation, or None.
-        instruction: A sentence, or None.
-        prediction: A guess of the result, used as a draft source only, or None.
-        prediction_spans: ``(start, end)`` half-open 0-based line spans of the prediction that come
-            from the edit and not from the original; empty where unknown.
-        is_part: The text is a stretch of lines of a larger file.
-        language: Name of the language, None where unknown.
-    """
-
-    original: str
-    snippet: str | None = None
-    patch: str | None = None
-    instruction: str | None = None
-    prediction: str | None = None
-    prediction_spans: tuple[tuple[int, int], ...] = ()
-    is_part: bool = False
-    language: str | None = None
-
-    @property
-    def task(self) -> Task:
-        """What a prompt says of it."""
-        return Task(
-            self.original,
-            self.snippet,
-            self.patch,
-            self.instruction,
-            self.is_part,
-            self.language,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DecodeSettings:
-    """How to decode.
-
-    Args:
-        proposer: Name of the draft source.
-        gamma: Longest draft per pass, or ``auto``.
-        max_new_tokens: Limit of the output, None for one derived from file and edit.
-        dialect: Name of the prompt dialect; ``auto`` is the one that the model was trained on.
-    """
-
-    proposer: str = "router"
-    gamma: int | Literal["auto"] = "auto"
-    max_new_tokens: int | None = None
-    dialect: str = "auto"
-
-
-class Writes(Protocol):
-    """Has a text written: an engine, or what stands in front of one."""
-
-    def rewrite(
-        self,
-        job: Rewrite,
-        settings: DecodeSettings,
-        observer: Observer | None = None,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> tuple[str, Output]:
-        """Return the merged text; see ``Engine.rewrite``."""
-        ...
 
 
 class Engine:
@@ -193,7 +94,9 @@ class Engine:
             small = load_draft(draft, tokenizer, device, draft_dtype, kept)
         target = load(folder, tokenizer.vocab_size, device, dtype)
         cost = cost_of(target, folder, kept)
-        return cls(target, tokenizer, cost, time.perf_counter() - started, draft=small)
+        engine = cls(target, tokenizer, cost, time.perf_counter() - started, draft=small)
+        engine.published_as = published_id(folder)
+        return engine
 
     def use(self, runner: Runner) -> None:
         """Carry requests through ``runner`` from now on; it has this engine's target."""

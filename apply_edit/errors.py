@@ -176,7 +176,7 @@ class GuardRefused(ApplyError):
 
 
 class LowConfidence(ApplyError):
-    """The model was not sure of its text. Fields: ``confidence``, ``least``, ``lines`` (1-based)."""
+    """The model was not sure of its text. Fields: ``confidence``, ``least``, ``lines``."""
 
     code = "low_confidence"
 

@@ -22,7 +22,6 @@ from apply_edit import guard
 from apply_edit.align import keep_original_bytes
 from apply_edit.confidence import hunk_scores, least_sure
 from apply_edit.config import Config
-from apply_edit.engine import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.errors import (
     ApplyEditError,
     ApplyError,
@@ -33,6 +32,7 @@ from apply_edit.errors import (
     PromptTooLong,
 )
 from apply_edit.report import Report
+from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.scope import SMALL_FILE, Window, find_windows, put_back
 from apply_edit.syntax import language_of
 from apply_edit.text import split_lines, strip_end

@@ -1,11 +1,14 @@
 """How many tokens each set of proposers gets through per target pass, on real edits.
 
     python -m benchmarks.drafting FILES... [--target replay|NAME] [--draft NAME] [--gamma-max N]
-        [--formats lazy] [--sets none,router] [--limit N] [--longest N] [--json OUT] [--recovery]
+        [--formats lazy] [--sets none,router] [--limit N] [--longest N] [--json OUT]
+        [--recovery | --renames | --overhead N]
 
 The *replay* target writes the expected text as the real tokenizer splits it, so that figures do not
 depend on a model's mistakes; with the NAME of a model the real target writes. ``--recovery`` prints
-instead how soon a cursor copies again after an edit, by kind of edit.
+instead how soon a cursor copies again after an edit, by kind of edit; ``--renames`` how many
+tokens a pass gets through when a word is renamed, without and with ``echo``; ``--overhead N`` what
+a call costs in a file of at least N tokens.
 
 The sets, each with the texts that it may copy from:
 
@@ -14,6 +17,8 @@ The sets, each with the texts that it may copy from:
                      and output, 10 or 64 tokens
     cursor           the original, through one cursor
     copy             the original, with everything that the router knows (an instruction's case)
+    copy no echo     the same without renames
+    copy tree        the same as copy, as a token tree of up to 8 branches (replay only)
     cursor+snippet   original and snippet
     prediction       those and the deterministic merge, where it has one
     echo             those, renames applied
@@ -36,16 +41,19 @@ from pathlib import Path
 import proposers
 from apply_edit import edits
 from apply_edit.applier import predict
-from apply_edit.engine import Engine, Rewrite
+from apply_edit.engine import Engine
 from apply_edit.errors import ApplyEditError
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
+from apply_edit.rewriting import Rewrite
 from apply_edit.target_merge import Asked, rewrites_of
 from apply_edit.text import with_newlines
 from apply_edit.types import EditFormat
 from proposers import Draft, Nothing, References, Router
 
 TOKENIZER = "qwen2.5-coder-1.5b-instruct"
+# Sets that offer a token tree, and its most branches.
+BRANCHES = {"copy tree": 8}
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,8 @@ SETS = {
     "lookup64": lambda task: Leftmost(task.prompt_ids, 64),
     "cursor": lambda task: proposers.create("cursor", _copied(task)),
     "copy": lambda task: Router(_copied(task)),
+    "copy no echo": lambda task: Router(_copied(task), echo=False),
+    "copy tree": lambda task: Router(_copied(task)),
     "cursor+snippet": lambda task: Router(_unpredicted(task), echo=False),
     "prediction": lambda task: Router(task.references, echo=False),
     "echo": lambda task: Router(task.references),
@@ -145,6 +155,7 @@ class Tally:
             "median_tokens_per_pass": round(statistics.median(ratios), 2),
             "tokens": tokens,
             "passes": passes,
+            "width_per_pass": round(sum(row.get("width", 0) for row in self.per_case) / passes, 1),
             "median_passes": statistics.median(row["passes"] for row in self.per_case),
             "acceptance": {
                 region: {"drafted": n, "accepted": k, "rate": round(k / n, 4)}
@@ -219,12 +230,16 @@ def shown(text):
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of a replay: the output before it, its draft, and how much of it was right."""
+    """One pass of a replay: the output before it, its draft, and how much of it was right.
+
+    Of a tree, ``draft`` is the branch that was right for longest; ``width`` counts them all.
+    """
 
     start: int
     draft: Draft
     accepted: int
     seconds: float
+    width: int
 
     def runs(self):
         """Return (region, drafted, accepted) runs."""
@@ -237,22 +252,33 @@ class Pass:
         return found
 
 
-def replay(proposer, target, gamma):
+def replay(proposer, target, gamma, branches=1):
     """Let a target that writes ``target`` verify a proposer's drafts; return the passes."""
     output, passes = [], []
     while len(output) < len(target):
+        limit = min(gamma, len(target) - len(output) - 1)
         # Time of the processor: others that use the machine do not count.
         started = time.thread_time()
-        draft = proposer.propose(output, min(gamma, len(target) - len(output) - 1)).clip(gamma)
+        if branches == 1:
+            drafts = [proposer.propose(output, limit)]
+        else:
+            drafts = proposer.propose_tree(output, limit)[:branches] or [proposers.NOTHING]
         seconds = time.thread_time() - started
-        wanted = target[len(output) : len(output) + len(draft)]
-        accepted = len(draft)
-        if wanted != draft.ids:
-            pairs = zip(wanted, draft.ids, strict=True)
-            accepted = next(i for i, (ours, theirs) in enumerate(pairs) if ours != theirs)
-        passes.append(Pass(len(output), draft, accepted, seconds))
+        rights = [_right(draft, target, len(output)) for draft in drafts]
+        accepted = max(rights)
+        best, width = drafts[rights.index(accepted)], sum(map(len, drafts))
+        passes.append(Pass(len(output), best, accepted, seconds, width))
         output += target[len(output) : len(output) + accepted + 1]
     return passes
+
+
+def _right(draft, target, start):
+    """Return how many tokens of a draft the target writes."""
+    wanted = target[start : start + len(draft)]
+    if wanted == draft.ids:
+        return len(draft)
+    pairs = zip(wanted, draft.ids, strict=True)
+    return next(i for i, (ours, theirs) in enumerate(pairs) if ours != theirs)
 
 
 def run_replay(options, engine, names):
@@ -264,10 +290,12 @@ def run_replay(options, engine, names):
             started = time.thread_time()
             proposer = SETS[name](task)
             build_s = time.thread_time() - started
-            passes = replay(proposer, target, options.gamma_max)
+            passes = replay(proposer, target, options.gamma_max, BRANCHES.get(name, 1))
             records = [(one.runs(), one.seconds) for one in passes]
             tallies[name].add(task.name, len(target), records, build_s)
-            tallies[name].per_case[-1]["predicted"] = task.predicted
+            tallies[name].per_case[-1].update(
+                predicted=task.predicted, width=sum(one.width for one in passes)
+            )
     return tallies
 
 
@@ -305,7 +333,7 @@ def show(tallies):
     """Print a table."""
     print(
         f"{'set':<15} {'tok/pass':>9} {'median':>8} {'passes':>7} {'per case':>8} "
-        f"{'unchanged':>9} {'edit':>7} {'novel':>7} {'ms/pass':>8} {'max ms':>7}"
+        f"{'width':>6} {'unchanged':>9} {'edit':>7} {'novel':>7} {'ms/pass':>8} {'max ms':>7}"
     )
     for name, tally in tallies.items():
         row = tally.summary()
@@ -317,8 +345,8 @@ def show(tallies):
         cost = row["proposer_ms_per_pass"]
         print(
             f"{name:<15} {row['tokens_per_pass']:>9.2f} {row['median_tokens_per_pass']:>8.1f} "
-            f"{row['passes']:>7} {row['median_passes']:>8.0f} {cells[0]:>9} {cells[1]:>7} "
-            f"{cells[2]:>7} {cost['mean']:>8.3f} {cost['max']:>7.2f}"
+            f"{row['passes']:>7} {row['median_passes']:>8.0f} {row['width_per_pass']:>6.1f} "
+            f"{cells[0]:>9} {cells[1]:>7} {cells[2]:>7} {cost['mean']:>8.3f} {cost['max']:>7.2f}"
         )
 
 
@@ -326,6 +354,8 @@ def main(argv=None):
     options = _options(argv)
     names = options.sets.split(",") if options.sets else list(SETS)
     tokenizer_only = options.target == "replay"
+    if not tokenizer_only:
+        names = [name for name in names if name not in BRANCHES]
     if tokenizer_only:
         from apply_edit.decode.tokens import TextTokenizer
 
@@ -340,12 +370,8 @@ def main(argv=None):
         names += ["draft"] if "draft" not in names else []
     elif "draft" in names:
         sys.exit("the set draft needs a draft model: --draft NAME")
-    if options.recovery:
-        from benchmarks.recovery import table
-
-        rows = table(tasks(options, engine), engine.tokenizer, options.gamma_max)
-        result = {"recovery": rows}
-    else:
+    result = _of_one_kind(options, engine)
+    if result is None:
         if tokenizer_only:
             tallies = run_replay(options, engine, names)
         else:
@@ -368,6 +394,21 @@ def main(argv=None):
     return 0
 
 
+def _of_one_kind(options, engine):
+    """Return what was asked for instead of the table of sets; None where nothing was."""
+    if options.overhead:
+        from benchmarks.overhead import measure
+
+        return {"overhead": measure(tasks(options, engine), engine, options.overhead)}
+    if options.recovery or options.renames:
+        from benchmarks import recovery
+
+        name = "recovery" if options.recovery else "renames"
+        measured = recovery.table if options.recovery else recovery.renames
+        return {name: measured(tasks(options, engine), engine.tokenizer, options.gamma_max)}
+    return None
+
+
 def _options(argv):
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.drafting",
@@ -384,6 +425,10 @@ def _options(argv):
     parser.add_argument("--longest", type=int, default=1 << 30, help="tokens of prompt and output")
     parser.add_argument("--json", metavar="OUT", help="write figures to this file")
     parser.add_argument("--recovery", action="store_true", help="how soon copying resumes")
+    parser.add_argument("--renames", action="store_true", help="what echo brings for a rename")
+    parser.add_argument(
+        "--overhead", type=int, metavar="N", help="time per call in a file of at least N tokens"
+    )
     return parser.parse_args(argv)
 
 

@@ -2,9 +2,19 @@
 
 A text is a list of *pieces*, copied from the original or new. Every copied piece but the first is
 a *divergence* to recover from. Counted are the passes that begin in it, up to the first whose draft
-is right for eight tokens (or to the piece's end); the pass in which a deletion is noticed is not. 0
-means that a draft ran into the piece from before. Edits are those of the cases themselves, and six
+is right for eight tokens (or to the piece's end). Edits are those of the cases themselves, and six
 kinds made mechanically from each original.
+
+When does the count begin? That an edit is over shows only in a token written behind it. After a
+deletion there is such a token in any case: the one that the target wrote instead of the deleted
+text. After new text there is none at the border, and a pass that begins there cannot know that the
+new text has ended. Two counts are given:
+
+- *told*: passes that begin behind the first token of the piece, the same for all kinds of edits;
+- *border*: after new text also the pass that begins before that token.
+
+0 means that a draft ran into the piece from before; in *told* also that the pass at the border was
+right.
 """
 
 from __future__ import annotations
@@ -20,7 +30,7 @@ import proposers
 from apply_edit.match.ladder import changes
 from apply_edit.text import split_lines
 from benchmarks.drafting import replay, shown
-from proposers import References
+from proposers import References, Router
 
 # Right for so many tokens: copying, not coincidence. Shorter pieces are not measured.
 COPYING = 8
@@ -95,7 +105,7 @@ def _scrambled(line, dice):
 
 
 def passes_to_recover(original, pieces, tokenizer, gamma):
-    """Return, for each divergence, how many passes it took; None where copying never resumed."""
+    """Return (told, border) passes for each divergence; None where copying never resumed."""
     text = "".join(piece.text for piece in pieces)
     target = tuple(tokenizer.encode_data(text))
     references = References(tuple(tokenizer.encode_data(original)), view=tokenizer)
@@ -106,8 +116,9 @@ def passes_to_recover(original, pieces, tokenizer, gamma):
         start, done = done, done + len(piece.text.encode())
         first, end = bisect_left(borders, start), bisect_right(borders, done) - 1
         if number and piece.copied and end - first >= COPYING:
-            # What was deleted is noticed in the pass that runs into it, which is not to blame.
-            found.append(_recovery(passes, first + pieces[number - 1].copied, first, end))
+            told = _recovery(passes, first + 1, first, end)
+            border = _recovery(passes, first + pieces[number - 1].copied, first, end)
+            found.append((told, border))
     return found
 
 
@@ -137,12 +148,41 @@ def table(tasks, tokenizer, gamma):
     found["all"] = [value for values in list(found.values()) for value in values]
     rows = {}
     columns = " ".join(f"{n:>6}" for n in (0, 1, 2, 3, "more"))
-    print(f"{'edit':<18} {'divergences':>11} {columns} {f'within {WITHIN}':>9}")
-    for kind, values in found.items():
-        counts = [values.count(n) for n in range(4)]
-        counts.append(len(values) - sum(counts))
-        share = sum(counts[: WITHIN + 1]) / len(values)
-        rows[kind] = {"divergences": len(values), "passes": counts, "within": round(share, 4)}
-        cells = " ".join(f"{count:>6}" for count in counts)
-        print(f"{kind:<18} {len(values):>11} {cells} {share:>9.3f}")
+    print(f"{'edit':<18} {'divergences':>11} {columns} {'told':>6} {'border':>6} within {WITHIN}")
+    for kind, counts in found.items():
+        told, border = zip(*counts, strict=True)
+        passes = [told.count(n) for n in range(4)]
+        passes.append(len(told) - sum(passes))
+        rows[kind] = {
+            "divergences": len(told),
+            "passes": passes,
+            "within": _share(told),
+            "within_from_border": _share(border),
+        }
+        cells = " ".join(f"{count:>6}" for count in passes)
+        print(f"{kind:<18} {len(told):>11} {cells} {_share(told):>6.3f} {_share(border):>6.3f}")
     return rows
+
+
+def _share(counts):
+    return round(sum(n is not None and n <= WITHIN for n in counts) / len(counts), 4)
+
+
+def renames(tasks, tokenizer, gamma):
+    """Rename a word in each original; print and return tokens per pass without and with echo."""
+    counts = collections.Counter()
+    for task in tasks:
+        original = shown(task.job.original)
+        for _, pieces in _renamed(original, random.Random(task.name)):
+            target = tuple(tokenizer.encode_data("".join(piece.text for piece in pieces)))
+            references = References(tuple(tokenizer.encode_data(original)), view=tokenizer)
+            counts["files"] += 1
+            counts["tokens"] += len(target)
+            for name, echo in (("without", False), ("with", True)):
+                counts[name] += len(replay(Router(references, echo=echo), target, gamma))
+    rows = {name: round(counts["tokens"] / counts[name], 2) for name in ("without", "with")}
+    print(
+        f"a word renamed, {counts['files']} files: {rows['without']} tokens per pass without echo"
+    )
+    print(f"and {rows['with']} with it")
+    return {"files": counts["files"], "tokens": counts["tokens"], **rows}

@@ -92,10 +92,18 @@ class Anchors:
         """
         votes: dict[int, float] = {}
         best: dict[int, Anchor] = {}
+        # How many tokens back the last line ended, and what the last 0, 1, … tokens say.
+        last = range(1, min(_LONGEST, end) + 1)
+        line = next((size for size in last if self.ends_line(output[end - size])), _LONGEST + 1)
+        said = [0.0]
         for home, against in homes:
             for place, distance in self._candidates(output, end, home):
-                agreed, evidence = self._evidence(output, end, place)
-                score = evidence - distance - against
+                agreed = self._agreed(output, end, place)
+                for size in range(len(said), agreed + 1):
+                    said.append(said[-1] + self._bits_of(output[end - size]))
+                score = said[agreed] - distance - against
+                if agreed >= line or (agreed == line - 1 and self._begins_line(place - agreed)):
+                    score += _ALIGNED
                 following = self._ids[place] if place < len(self._ids) else -1
                 votes[following] = votes.get(following, 0.0) + 2.0**score
                 known = best.get(following)
@@ -129,19 +137,16 @@ class Anchors:
                 found[place] = min(found.get(place, distance), distance, 1 + _PER_LINE * number)
         yield from found.items()
 
-    def _evidence(self, output: Sequence[int], end: int, place: int) -> tuple[int, float]:
-        """Return how many tokens before ``output[end]`` and ``place`` agree, and their bits."""
+    def _agreed(self, output: Sequence[int], end: int, place: int) -> int:
+        """Count how many tokens before ``output[end]`` and before ``place`` are the same."""
         longest = min(_LONGEST, end, place)
-        agreed, bits, aligned = 0, 0.0, False
+        agreed = 0
         while agreed < longest and self._ids[place - 1 - agreed] == output[end - 1 - agreed]:
-            token = output[end - 1 - agreed]
-            bits += self._bits_of(token)
-            aligned = aligned or self.ends_line(token)
             agreed += 1
-        if not aligned and agreed < longest:
-            before = self._ids[place - 1 - agreed], output[end - 1 - agreed]
-            aligned = all(map(self.ends_line, before))
-        return agreed, bits + (_ALIGNED if aligned else 0.0)
+        return agreed
+
+    def _begins_line(self, place: int) -> bool:
+        return place > 0 and self.ends_line(self._ids[place - 1])
 
     def _bits_of(self, token: int) -> float:
         bits = self._bits.get(token)

@@ -33,7 +33,7 @@ _LEFT = 2.0
 _REPLACED = 3.0
 _PER_REPLACED = 2.0
 # Guesses per call; of a longer stretch that does not agree only the end is looked at.
-_ATTEMPTS = 32
+_ATTEMPTS = 16
 # Tokens that are encoded anew where the output splits the text differently.
 _REENCODED = 16
 
@@ -81,8 +81,6 @@ class Cursor:
         # The place that was left for the one that is home now; after a moved or a copied block the
         # output comes back to it.
         self._left: int | None = None
-        # Other places to go on, and how much of the output had been seen when they were found.
-        self._others: tuple[int, list[Anchor]] = (0, [])
 
     @property
     def home(self) -> int:
@@ -114,20 +112,30 @@ class Cursor:
             return Draft(draft.ids, draft.source, draft.sources, ((NOVEL, len(draft)),))
         return draft
 
-    def alternatives(self, limit: int) -> list[Draft]:
+    def alternatives(self, output: Sequence[int], limit: int) -> list[Draft]:
         """Return drafts from other places where copying may go on, the likeliest first.
 
         Empty while the cursor is copying.
+
+        Args:
+            output: What has been followed.
+            limit: Longest draft that is of use.
         """
-        seen, others = self._others
-        if seen != self._seen or self._lost is None or limit <= 0:
+        if self._lost is None or not output or limit <= 0:
             return []
-        drafts = (self.reference.draft(one.place, one.place + limit) for one in others)
+        others = (one.place for one in self._ranked(output, len(output)))
+        drafts = (self.reference.draft(place, place + limit) for place in others)
         return [
             Draft(draft.ids, draft.source, draft.sources, ((NOVEL, len(draft)),))
             for draft in drafts
-            if draft.ids
+            if draft.ids and draft.ids[0] != self._next
         ]
+
+    @property
+    def _next(self) -> int | None:
+        """The token that the cursor itself would go on with."""
+        place = self._position
+        return self._ids[place] if place is not None and place < len(self._ids) else None
 
     def follow(self, output: Sequence[int]) -> None:
         """Take notice of output that was committed since the last call.
@@ -223,15 +231,13 @@ class Cursor:
         if found and found[0].score > -_REPLACED - _PER_REPLACED * replaced:
             self._position, self.agreed = found[0].place, 0
             self._agree(found[0].agreed)
-            self._others = (self._seen, found[1:])
         elif start + replaced < len(self._ids):
             self._position = start + replaced
-            self._others = (self._seen, found)
 
-    def after(self, ids: Sequence[int]) -> int | None:
-        """Return where to go on after ``ids``, None where no place is sure enough."""
+    def after(self, ids: Sequence[int], trust: int = TRUST) -> int | None:
+        """Return where to go on after ``ids``, None where fewer than ``trust`` of them agree."""
         found = self._ranked(ids, len(ids))
-        return found[0].place if found and found[0].agreed >= TRUST else None
+        return found[0].place if found and found[0].agreed >= trust else None
 
     def _ranked(self, output: Sequence[int], end: int) -> list[Anchor]:
         homes = [(self.home, 0.0)]

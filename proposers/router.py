@@ -15,10 +15,11 @@ the text before (``repeat``). Renames seen so far are applied to what is copied 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
 
 from proposers.base import NOTHING, Closable, Draft, Proposer
 from proposers.echo import Echo
-from proposers.file_cursor import TRUST, TRUST_FAR, Cursor
+from proposers.file_cursor import TRUST_FAR, Cursor
 from proposers.prediction import predicted
 from proposers.reference import EDIT, Part, Reference, References, labelled, original_of
 from proposers.repeat import Repeat
@@ -26,6 +27,10 @@ from proposers.snippet import weave
 
 # With fewer agreeing tokens nothing is being copied, for a draft model that could be asked instead.
 _COPYING = 2
+# With fewer, it is weighed what the text before says to it.
+_GUESSING = 4
+# Tokens of a further branch of a tree.
+_BRANCH = 8
 
 
 class Router:
@@ -52,7 +57,7 @@ class Router:
         texts = [Cursor(Reference([*parts, closing]), view) for parts in whole if parts]
         self._cursors = (*texts, self._snippet, self._original)
         self._novel = novel
-        self._repeat = Repeat(references.original)
+        self._repeat = Repeat(references.original, view)
         self._echo = Echo(view) if echo and view is not None else None
         self._seen = 0
         self._learnt = 0
@@ -62,12 +67,34 @@ class Router:
         return next((draft for draft in self._drafts(output, limit) if draft.ids), NOTHING)
 
     def propose_tree(self, output: Sequence[int], limit: int) -> list[Draft]:
-        """Return a draft from every text that has one; see ``TreeProposer``."""
-        drafts: list[Draft] = []
-        for draft in self._drafts(output, limit):
+        """Return all that may follow, the likeliest first; see ``TreeProposer``.
+
+        While something is being copied for sure, only other texts that agree as long offer
+        something else. Otherwise the first draft is followed by all that was found: short ones,
+        because each is right one time in ten or less.
+        """
+        drafts = list(islice((draft for draft in self._drafts(output, limit) if draft.ids), 1))
+        if not drafts:
+            return drafts
+        for draft in self._others(output, min(limit, _BRANCH)):
             if draft.ids and all(known.ids[: len(draft)] != draft.ids for known in drafts):
                 drafts.append(draft)
         return drafts
+
+    def _others(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
+        """Yield what else may follow: what each text offers, then its other places."""
+        ranked = self._ranked()
+        drafts = [self._draft(cursor, limit) for cursor in ranked]
+        if ranked[0].agreed >= TRUST_FAR:
+            sure = zip(ranked, drafts, strict=True)
+            yield from (draft for cursor, draft in sure if cursor.agreed >= TRUST_FAR)
+            return
+        guesses = list(self._repeat.guesses(output, limit, drafts[0], ranked[0].agreed))
+        yield from guesses[:2]
+        yield from drafts
+        offers = [guesses[2:], *(cursor.alternatives(output, limit) for cursor in ranked)]
+        for together in zip_longest(*offers, fillvalue=NOTHING):
+            yield from together
 
     def close(self) -> None:
         """Let the draft model give back what it holds; see ``Closable``."""
@@ -91,16 +118,18 @@ class Router:
 
     def _guesses(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
         """Yield drafts while it is unclear what is being written, the likeliest first."""
-        ranked = sorted(self._cursors, key=lambda cursor: -min(cursor.agreed, TRUST_FAR))
-        guess, agreed = self._repeat.guess(output, limit)
+        ranked = self._ranked()
         copying = ranked[0].agreed
         if self._novel is not None and copying < _COPYING:
             # A draft model costs something, so its place is where nothing can be copied.
             yield self._novel.propose(output, limit)
-        if copying < min(TRUST, agreed):
-            yield guess
+        if copying < _GUESSING:
+            expected = self._draft(ranked[0], limit)
+            yield from self._repeat.guesses(output, limit, expected, copying)
         yield from (self._draft(cursor, limit) for cursor in ranked)
-        yield guess
+
+    def _ranked(self) -> list[Cursor]:
+        return sorted(self._cursors, key=lambda cursor: -min(cursor.agreed, TRUST_FAR))
 
     def _draft(self, cursor: Cursor, limit: int) -> Draft:
         draft = cursor.draft(limit)

@@ -17,6 +17,7 @@ from apply_edit.cli.models import ConsoleProgress
 from apply_edit.cli.options import apply_options, check_combination, to_config
 from apply_edit.cli.show import ProgressObserver, coloured, show_report
 from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
+from apply_edit.facts import facts_of
 from apply_edit.files import absent, read_source, write_atomic
 from apply_edit.remote.applier import ServiceApplier
 from apply_edit.text import SourceText
@@ -110,15 +111,7 @@ def _print_json(merged: list[Merged], several: bool) -> None:
         {
             "path": str(each.path),
             "text": None if each.result.deleted else each.result.text,
-            "strategy": each.result.strategy,
-            "format": each.result.format.value,
-            "warnings": [
-                {"code": n.code, "message": n.message, "lines": list(n.lines)}
-                for n in each.result.warnings
-            ],
-            "report": None if each.result.report is None else each.result.report.to_dict(),
-            "agreement": each.result.agreement,
-            "moved_to": each.result.moved_to,
+            **facts_of(each.result),
         }
         for each in merged
     ]

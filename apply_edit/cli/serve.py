@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ _NEEDED = (
     "pythonjsonlogger",
     "sse_starlette",
 )
+_TELEMETRY = ("opentelemetry.sdk", "opentelemetry.exporter")
 
 
 @click.command("serve")
@@ -59,17 +61,17 @@ def serve_command(config: Path | None, json_ready: bool, no_preload: bool, **fla
     Prints one line once it listens. Settings also come from APPLY_EDIT_* variables and from
     --config; see docs/service.md.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        message = f"the service needs {', '.join(missing)}; pip install 'apply-edit[service]'"
-        raise ConfigError(message, option="serve")
+    _require(_NEEDED, "the service", "service")
     # The web framework takes a while to import; other commands do not need it.
     from apply_edit.service import settings as settings_module
 
     given = {name: value for name, value in flags.items() if value not in (None, ())}
     if no_preload:
         given["preload"] = False
-    serve(settings_module.load(given, config), json_ready=json_ready)
+    settings = settings_module.load(given, config)
+    if settings.telemetry:
+        _require(_TELEMETRY, "telemetry", "otel")
+    serve(settings, json_ready=json_ready)
 
 
 def serve(settings: Settings, *, json_ready: bool = False) -> None:
@@ -98,14 +100,17 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
     source = build.engine_source(settings, ConsoleProgress(console))
     app = app_module.create_app(settings, source, failed)
     uds = settings.uds
+    tcp = (settings.host, settings.port)
     with ExitStack() as stack:
-        bind = serving.bind_tcp(settings.host, settings.port) if uds is None else None
-        bound = stack.enter_context(bind or serving.bind_unix(Path(str(uds))))
+        bound = stack.enter_context(
+            serving.bind_tcp(*tcp) if uds is None else serving.bind_unix(uds)
+        )
 
         def listening(stop: Stop) -> None:
             stops.append(stop)
             if failures:
                 stop()
+                return
             _announce(stack, settings, bound, console)
             _tell(bound, json_ready=json_ready)
 
@@ -115,6 +120,18 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
     if not app.state.ended:
         # A pass that does not end holds a thread, which the interpreter would wait for.
         os._exit(1)
+
+
+def _require(modules: Sequence[str], what: str, extra: str) -> None:
+    """Refuse where packages are missing.
+
+    Raises:
+        ConfigError: They are; the message says how to install them.
+    """
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        message = f"{what} needs {', '.join(missing)}; pip install 'apply-edit[{extra}]'"
+        raise ConfigError(message, option=extra)
 
 
 def _announce(stack: ExitStack, settings: Settings, bound: Bound, console: Console) -> None:

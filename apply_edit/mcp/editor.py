@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from apply_edit.applier import Applier
 from apply_edit.config import Config
 from apply_edit.edits import parse
-from apply_edit.engine import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.errors import Cancelled
 from apply_edit.mcp.roots import Roots
 from apply_edit.mcp.tools import ApplyPatchArguments, EditFileArguments
 from apply_edit.mcp.watch import Watch
 from apply_edit.remote.applier import ServiceApplier
+from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.workspace import Applies, Merged, merge_inside, merge_patch, write
 
 if TYPE_CHECKING:

@@ -116,6 +116,19 @@ def check_folder(folder: Path) -> Path:
     raise ModelLoadError(message, path=str(folder), missing=missing)
 
 
+def published_id(folder: Path) -> str | None:
+    """Return the hub id ``org/name`` that a model folder says it was published under, or None.
+
+    The cache of the hub has it in its path, and a saved model in its configuration.
+    """
+    for part in folder.parts:
+        if part.startswith("models--") and part.count("--") == 2:
+            return part.removeprefix("models--").replace("--", "/")
+    config = _read_json(folder / "config.json")
+    names = (config.get(key) for key in ("_name_or_path", "_model_name_or_path"))
+    return next((name for name in names if isinstance(name, str) and _HUB_ID.fullmatch(name)), None)
+
+
 def _indexed(folder: Path) -> set[str]:
     """Return the shards that the index of the weights names; none where there is no index."""
     index = _read_json(folder / "model.safetensors.index.json")

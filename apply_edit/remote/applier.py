@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from apply_edit.applier import Applier
 from apply_edit.config import Config
-from apply_edit.engine import DecodeSettings, Observer, Rewrite, SilentObserver
 from apply_edit.remote.announcement import Announcement, announcements
+from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, SilentObserver
 from apply_edit.types import EditResult
 
 if TYPE_CHECKING:

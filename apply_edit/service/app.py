@@ -52,35 +52,11 @@ def create_app(
     limits = Limits(
         settings.max_concurrency, settings.max_queue, settings.text_threads, settings.deadline_s
     )
-
     pool = Pool(loading.engine, limits, metrics.applied)
     metrics.watch_gate("text", pool.text)
     metrics.watch_gate("model", pool.model)
     metrics.watch_worker(loading.stats)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if settings.preload:
-            loading.start()
-        yield
-        app.state.ended = await pool.close()
-        await asyncio.to_thread(loading.stop)
-        log(logging.INFO, "stopped")
-
-    app = FastAPI(
-        title="apply-edit",
-        version=apply_edit.__version__,
-        description=_DESCRIPTION,
-        lifespan=lifespan,
-        dependencies=[] if settings.token is None else [Security(HTTPBearer(auto_error=False))],
-        # Its logs would hold messages of exceptions, and these quote the file.
-        telemetry={
-            "tracing": settings.telemetry,
-            "metrics": settings.telemetry,
-            "logs": False,
-            "auto_configure": settings.telemetry,
-        },
-    )
+    app = _framework(settings)
     app.state.settings = settings
     app.state.config = config_of(settings)
     app.state.loading = loading
@@ -94,6 +70,40 @@ def create_app(
     app.include_router(probes.router)
     _add_layers(app, settings, metrics)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Load the target when the server starts; stop everything when it ends."""
+    loading: Loading = app.state.loading
+    pool: Pool = app.state.pool
+    settings: Settings = app.state.settings
+    if settings.preload:
+        loading.start()
+    yield
+    app.state.ended = await pool.close()
+    await asyncio.to_thread(loading.stop)
+    log(logging.INFO, "stopped")
+
+
+def _framework(settings: Settings) -> FastAPI:
+    return FastAPI(
+        title="apply-edit",
+        version=apply_edit.__version__,
+        description=_DESCRIPTION,
+        lifespan=_lifespan,
+        # These pages run scripts of other servers, under the origin of this one.
+        docs_url=None,
+        redoc_url=None,
+        dependencies=[] if settings.token is None else [Security(HTTPBearer(auto_error=False))],
+        # Its logs would hold messages of exceptions, and these quote the file.
+        telemetry={
+            "tracing": settings.telemetry,
+            "metrics": settings.telemetry,
+            "logs": False,
+            "auto_configure": settings.telemetry,
+        },
+    )
 
 
 def _add_layers(app: FastAPI, settings: Settings, metrics: Metrics) -> None:

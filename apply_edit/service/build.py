@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from apply_edit.config import Config
-from apply_edit.engine import DecodeSettings, Engine, Rewrite
+from apply_edit.engine import Engine
 from apply_edit.models import Progress, locate
+from apply_edit.rewriting import DecodeSettings, Rewrite
 from apply_edit.service.loading import EngineSource, Loaded
 from apply_edit.service.settings import Settings
 
@@ -29,17 +30,13 @@ def engine_source(settings: Settings, progress: Progress | None = None) -> Engin
     """
 
     def load() -> Loaded:
-        # Torch takes seconds to import; edits that need no model do not wait for it.
+        # Found first: a name that is wrong should not take the seconds of importing torch.
+        target = locate(settings.target, progress=progress).path
+        draft = settings.draft
+        small = None if draft is None else locate(draft, progress=progress).path
         from apply_edit.service.worker import Worker
 
-        draft = settings.draft
-        engine = Engine.load(
-            locate(settings.target, progress=progress).path,
-            settings.device,
-            settings.dtype,
-            None if draft is None else locate(draft, progress=progress).path,
-            settings.draft_dtype,
-        )
+        engine = Engine.load(target, settings.device, settings.dtype, small, settings.draft_dtype)
         worker = Worker(
             engine.target,
             engine.tokenizer,
@@ -48,7 +45,11 @@ def engine_source(settings: Settings, progress: Progress | None = None) -> Engin
         )
         worker.start()
         engine.use(worker)
-        warm_up(engine)
+        try:
+            warm_up(engine)
+        except BaseException:
+            worker.stop()
+            raise
         return Loaded(engine, worker)
 
     return load

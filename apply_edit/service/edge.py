@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 
+from sse_starlette.sse import SendTimeoutError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,6 +16,7 @@ from apply_edit.service.logs import log, log_bug, note
 from apply_edit.service.problems import refusal
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_GONE = 499
 _QUIET = frozenset({"/health", "/ready", "/metrics"})
 
 
@@ -52,6 +54,8 @@ class Edge:
 
         try:
             await self._app(scope, receive, answer)
+        except SendTimeoutError:
+            note(scope, error_code="reader_too_slow")
         except Exception as error:  # noqa: BLE001 the edge: whatever it is, the client gets an answer
             log_bug(error, "a request failed by a fault of the service", request_id=request_id)
             note(scope, error_code="internal_error")
@@ -59,8 +63,9 @@ class Edge:
                 message = f"the service has failed; its log has the details under {request_id}"
                 await refusal(500, "internal_error", message)(scope, receive, answer)
         finally:
-            self._told(_route(scope), status)
-            _log_request(scope, status, sent, time.perf_counter() - started)
+            # Without a status the client had gone before there was one.
+            self._told(_route(scope), status or _GONE)
+            _log_request(scope, status or _GONE, sent, time.perf_counter() - started)
 
 
 def _log_request(scope: Scope, status: int, sent: int, seconds: float) -> None:

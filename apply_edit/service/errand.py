@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from apply_edit.config import Config
-from apply_edit.engine import DecodeSettings, Engine, Observer, Rewrite
+from apply_edit.engine import Engine
 from apply_edit.errors import Cancelled, RequestError
+from apply_edit.rewriting import DecodeSettings, Observer, Rewrite
 from apply_edit.service.gate import Gate
 from apply_edit.types import EditResult
 

@@ -6,6 +6,7 @@ Knows neither models nor HTTP: what loads is handed in.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from apply_edit.engine import Engine
 from apply_edit.errors import ApplyEditError, ModelLoadError
-from apply_edit.service.logs import log_bug
+from apply_edit.service.logs import log, log_bug
 
 if TYPE_CHECKING:
     from apply_edit.service.worker import WorkerStats
@@ -67,7 +68,6 @@ class Loading:
         self._source = source
         self._failed = failed
         self._future: Future[Loaded] | None = None
-        self.seconds: float | None = None
 
     @property
     def state(self) -> State:
@@ -130,8 +130,11 @@ class Loading:
                 f"the target could not be loaded: {type(unexpected).__name__}; see the log"
             )
         else:
-            self.seconds = time.perf_counter() - started
+            log(
+                logging.INFO, "the target is ready", seconds=round(time.perf_counter() - started, 1)
+            )
             future.set_result(loaded)
             return
+        log(logging.ERROR, "the target cannot be loaded", error_code=failure.code)
         future.set_exception(failure)
         self._failed(failure)

@@ -81,11 +81,9 @@ class Metrics:
 
     def watch_gate(self, name: str, gate: Gate) -> None:
         """Show how many are in a gate and how many wait in front of it."""
-        inside = Gauge(
-            f"apply_edit_{name}_inside", f"Applies in a {name} place.", registry=self.registry
-        )
+        inside = self._gauge(f"{name}_inside", f"Applies that have a {name} place.")
         inside.set_function(lambda: gate.inside)
-        waiting = Gauge(f"apply_edit_{name}_waiting", "Applies before one.", registry=self.registry)
+        waiting = self._gauge(f"{name}_waiting", f"Applies that wait for a {name} place.")
         waiting.set_function(lambda: gate.waiting)
 
     def watch_worker(self, read: Callable[[], WorkerStats | None]) -> None:

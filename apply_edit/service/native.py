@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from apply_edit.engine import DecodeSettings
 from apply_edit.errors import ApplyEditError, ConfigError
+from apply_edit.rewriting import DecodeSettings
 from apply_edit.service.errand import require_text
-from apply_edit.service.logs import note
+from apply_edit.service.logs import log_bug, note
 from apply_edit.service.openapi import documented
 from apply_edit.service.pool import Gone, Pool, apply_for, client_gone, route_of
-from apply_edit.service.problems import body_of
+from apply_edit.service.problems import body_of, error_body
 from apply_edit.service.schemas import (
     ApplyAnswer,
     ApplyRequest,
@@ -52,7 +52,7 @@ async def apply(request: Request, body: ApplyRequest) -> Response:
     settings: Settings = request.app.state.settings
     work = body.to_work(request.app.state.config)
     if body.stream:
-        return await stream(request, work, settings.keep_alive_s)
+        return await stream(request, work, settings.keep_alive_s, settings.deadline_s)
     return JSONResponse(answer_of(await apply_for(request, work)))
 
 
@@ -68,15 +68,21 @@ async def batch(request: Request, body: BatchRequest) -> Response:
         message = f"the batch has {len(body.items)} items; at most {settings.max_batch} are taken"
         raise ConfigError(message, option="items", limit=settings.max_batch)
     note(request.scope, items=len(body.items))
-    # One item after the other keeps places free for the requests of others.
+    # Not all at once, so that the requests of others find a place, too.
     places = asyncio.Semaphore(settings.max_concurrency)
-    gone = _shared(client_gone(request))
+    leaving = asyncio.ensure_future(client_gone(request)())
+
+    async def gone() -> bool:
+        return await asyncio.shield(leaving)
 
     async def one(item: Item) -> dict[str, Any]:
         async with places:
             return await _one(request, item, gone)
 
-    results = await asyncio.gather(*(one(item) for item in body.items))
+    try:
+        results = await asyncio.gather(*(one(item) for item in body.items))
+    finally:
+        leaving.cancel()
     return JSONResponse({"results": results})
 
 
@@ -107,15 +113,6 @@ async def _one(request: Request, item: Item, gone: Gone) -> dict[str, Any]:
         return answer_of(await pool.apply(work, gone=gone, route=route_of(request)))
     except ApplyEditError as error:
         return body_of(error)
-
-
-def _shared(gone: Gone) -> Gone:
-    """Let several listen for the same thing, which is asked for only once."""
-    asked: list[asyncio.Future[bool]] = []
-
-    async def shared() -> bool:
-        if not asked:
-            asked.append(asyncio.ensure_future(gone()))
-        return await asyncio.shield(asked[0])
-
-    return shared
+    except Exception as error:  # noqa: BLE001 the edge: the other items have nothing to do with it
+        log_bug(error, "an item of a batch failed by a fault of the service")
+        return error_body(500, "internal_error", "the service has failed; see its log")

@@ -30,8 +30,9 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from apply_edit.applier import Applier
-from apply_edit.engine import Engine, Observer, SilentObserver
+from apply_edit.engine import Engine
 from apply_edit.errors import ApplyEditError, Busy, Cancelled, DeadlineExceeded
+from apply_edit.rewriting import Observer, SilentObserver
 from apply_edit.service.errand import (
     AtItsTurn,
     Errand,

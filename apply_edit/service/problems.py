@@ -89,15 +89,10 @@ def error_body(status: int, code: str, message: str, /, **fields: Any) -> dict[s
         **fields: ``param`` and whatever else a program can use.
     """
     kind = "server_error" if status >= 500 else "invalid_request_error"
-    return {
-        "error": {
-            "param": None,
-            **fields,
-            "message": message,
-            "type": _TYPES.get(status, kind),
-            "code": code,
-        }
-    }
+    error = {"message": message, "type": _TYPES.get(status, kind), "code": code, "param": None}
+    # What is said above stays, whatever a field is called.
+    named = {"param": fields.get("param")}
+    return {"error": {**error, **fields, **error, **named}}
 
 
 def body_of(error: ApplyEditError) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from apply_edit.config import LONGEST_GAMMA, Config, Scope, Strategy
-from apply_edit.engine import Rewrite
 from apply_edit.errors import UnsupportedLanguage
+from apply_edit.facts import facts_of
+from apply_edit.rewriting import Rewrite
 from apply_edit.service.errand import Work
 from apply_edit.syntax import canonical_language, language_of
 from apply_edit.syntax.names import BY_EXTENSION
@@ -27,7 +28,12 @@ _STRUCTURED: dict[str, JsonValue] = {
 
 Deadline = Annotated[
     float | None,
-    Field(gt=0, allow_inf_nan=False, description="Most seconds; the service has a limit too."),
+    Field(
+        ge=1,
+        allow_inf_nan=False,
+        strict=True,
+        description="Most seconds; the service has a limit, too.",
+    ),
 ]
 
 
@@ -59,18 +65,21 @@ class Item(BaseModel):
         "No file is opened.",
     )
     language: str | None = Field(
-        None, max_length=64, description="Language of the file, used where there is no path."
+        None,
+        min_length=1,
+        max_length=64,
+        description="Language of the file, used where there is no path.",
     )
     format: EditFormat | None = Field(None, description="Format of the edit; null detects it.")
     strategy: Strategy = Field("auto", description="direct never runs a model, model always does.")
     scope: Scope = Field("auto", description="auto shows the target windows around the edit.")
-    gamma: Annotated[int, Field(ge=0, le=LONGEST_GAMMA)] | Literal["auto"] = Field(
+    gamma: Annotated[int, Field(ge=0, le=LONGEST_GAMMA, strict=True)] | Literal["auto"] = Field(
         "auto", description="Longest draft per pass."
     )
     proposer: Literal[tuple(NAMES)] = Field(  # type: ignore[valid-type] # one list of names
         "router", description="Where drafts come from."
     )
-    max_new_tokens: Annotated[int, Field(ge=1, le=1 << 20)] | None = Field(
+    max_new_tokens: Annotated[int, Field(ge=1, le=1 << 20, strict=True)] | None = Field(
         None, description="Limit of the output; null derives it from file and edit."
     )
     deadline_s: Deadline = None
@@ -103,7 +112,7 @@ class Item(BaseModel):
 class ApplyRequest(Item):
     """One file and one edit, and how the answer is wanted."""
 
-    stream: bool = Field(False, description="Answer with server-sent events.")
+    stream: bool = Field(False, strict=True, description="Answer with server-sent events.")
 
 
 class BatchRequest(BaseModel):
@@ -126,7 +135,7 @@ class PrewarmRequest(BaseModel):
 
     original: str = Field(description="The file's text.")
     path: str | None = Field(None, max_length=4096, description="Path of the file.")
-    language: str | None = Field(None, max_length=64, description="Its language.")
+    language: str | None = Field(None, min_length=1, max_length=64, description="Its language.")
     format: EditFormat = Field(
         EditFormat.LAZY, description="Format of the edit to come; the prompt depends on it."
     )
@@ -231,18 +240,9 @@ def answer_of(result: EditResult) -> dict[str, Any]:
     """Return a result as the body of an answer."""
     return {
         "text": result.text,
-        "strategy": result.strategy,
-        "format": result.format.value,
-        "warnings": [asdict(notice) for notice in result.warnings],
-        "agreement": result.agreement,
-        "confidence": result.confidence,
-        "hunks": [asdict(hunk) for hunk in result.hunks],
-        "tries": [asdict(each) for each in result.tries],
-        "report": None if result.report is None else result.report.to_dict(),
         "sha256": hashlib.sha256(result.text.encode()).hexdigest(),
         "length": len(result.text),
-        "deleted": result.deleted,
-        "moved_to": result.moved_to,
+        **facts_of(result),
     }
 
 

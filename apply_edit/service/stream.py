@@ -84,7 +84,9 @@ def pieces_of(event: Event) -> list[dict[str, Any]]:
     return pieces
 
 
-async def stream(request: Request, work: Work, keep_alive_s: float) -> EventSourceResponse:
+async def stream(
+    request: Request, work: Work, keep_alive_s: float, send_timeout_s: float
+) -> EventSourceResponse:
     """Start an apply and return the response that tells about it.
 
     A refusal that comes before there is anything to tell is an ordinary HTTP refusal.
@@ -93,6 +95,7 @@ async def stream(request: Request, work: Work, keep_alive_s: float) -> EventSour
         request: The request.
         work: What to do.
         keep_alive_s: Longest silence, also before the response starts.
+        send_timeout_s: How long a client may read nothing before its connection is closed.
 
     Raises:
         ApplyEditError: See ``apply_for``.
@@ -113,7 +116,7 @@ async def stream(request: Request, work: Work, keep_alive_s: float) -> EventSour
         _events(request, listener, first, applying),
         ping=keep_alive_s,
         ping_message_factory=lambda: ServerSentEvent(comment="keep-alive"),
-        send_timeout=work.deadline_s,
+        send_timeout=send_timeout_s,
     )
 
 

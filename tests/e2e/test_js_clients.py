@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.e2e import js_clients
 from tests.e2e.js_clients import CLIENTS, JsClients
@@ -34,10 +36,30 @@ def clients() -> JsClients:
     return js_clients.installed()
 
 
-@pytest.fixture(scope="module")
-def base(clients) -> Iterator[str]:
-    """The base URL of a service whose target writes what the edits ask for."""
-    with served(service(writing_engine(MERGED))) as url:
+class Contexts:
+    """Notes what requests say about the way in which their file is written."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.seen: list[str | None] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note a request and pass it on."""
+        if scope["type"] == "http":
+            self.seen.append(Headers(scope=scope).get("x-morph-apply-context"))
+        await self._app(scope, receive, send)
+
+
+@pytest.fixture
+def contexts() -> Contexts:
+    """A service whose target writes what the edits ask for."""
+    return Contexts(service(writing_engine(MERGED)))
+
+
+@pytest.fixture
+def base(clients, contexts) -> Iterator[str]:
+    """The service's base URL."""
+    with served(contexts) as url:
         yield url
 
 
@@ -56,7 +78,7 @@ def content(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_morphsdk(clients, base, folder):
+def test_morphsdk(clients, base, contexts, folder):
     """Files get the exact result, CRLF stays, a refusal is an error, and nothing else is written."""
     calls = [
         {"target_filepath": name, "instruction": INSTRUCTION, "code_edit": edit}
@@ -81,6 +103,7 @@ def test_morphsdk(clients, base, folder):
     assert refused["success"] is False
     assert refused["error"] == "422 the old text is not in the file"
     assert code["mergedCode"] == MERGED
+    assert contexts.seen == [None, None, None, None, "extralong"]
     assert large["mergedCode"] == LARGE.replace("value_7 = 7 ", "value_7 = 70 ")
     assert content(folder) == EXPECTED
 

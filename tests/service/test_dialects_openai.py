@@ -99,7 +99,13 @@ def test_a_cut_answer_says_so():
 def test_counts_of_drafts_come_from_the_report():
     """Accepted and rejected are the target's; drafts behind a stop are neither."""
     report = Report(prompt_tokens=40, records=[PassRecord(9, 8, 5, 6, 1), PassRecord(5, 4, 4, 5)])
-    assert usage_of("ignored", "12345678", report, Estimated()) == Usage(40, 2, 9, 2)
+    assert usage_of("ignored", "x" * 40, report, Estimated()) == Usage(40, 10, 9, 2)
+
+
+def test_no_more_tokens_are_accepted_than_the_text_has():
+    """The tag behind the text is drafted too, and is not counted as a part of the answer."""
+    report = Report(prompt_tokens=40, records=[PassRecord(9, 8, 8, 9)])
+    assert usage_of("ignored", "x" * 20, report, Estimated()) == Usage(40, 5, 5, 0)
 
 
 @pytest.mark.parametrize("report", [None, Report()])

@@ -357,3 +357,13 @@ def test_an_instruction_alone_goes_to_the_model():
     details = usage["completion_tokens_details"]
     assert details["accepted_prediction_tokens"] > 0
     assert usage["completion_tokens"] == len(MERGED) + details["rejected_prediction_tokens"]
+
+
+def test_continues_routes_refuse_before_the_target_is_asked(client):
+    """A file that Continue would cut is refused at once, not after the target has written it."""
+    fence = "# T\n\n```sh\nls\n```\n\nold\n"
+    text = f"<instruction>drop the example</instruction><code>{fence}</code>"
+    body = {"messages": [{"role": "user", "content": text}]}
+    reply = client.post("/continue/v1/chat/completions", json=body)
+    assert reply.status_code == 422
+    assert reply.json()["error"]["code"] == "guard_refused"

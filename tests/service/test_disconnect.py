@@ -110,11 +110,21 @@ def test_a_full_queue_answers_429_over_the_wire():
 
 
 def test_a_deadline_answers_504_over_the_wire():
-    """A plain request gets 504 at its deadline, a streamed one that has begun the error event."""
-    with held_service() as (_, url, held):
-        late = {**PLAIN, "deadline_s": 0.1}
-        refused = httpx.post(f"{url}/v1/apply", json=late)
+    """A request that takes longer than the service allows gets 504."""
+    with held_service(deadline_s=0.1) as (_, url, held):
+        refused = httpx.post(f"{url}/v1/apply", json=PLAIN)
         assert (refused.status_code, refused.json()["error"]["code"]) == (504, "deadline_exceeded")
+        held.free()
+
+
+def test_a_stream_that_has_begun_ends_with_the_deadlines_error():
+    """Where the status has been sent, the error is the last event."""
+    with held_service(deadline_s=0.3, keep_alive_s=0.05) as (_, url, held):
+        answer = httpx.post(f"{url}/v1/apply", json={**PLAIN, "stream": True})
+        assert answer.status_code == 200
+        assert "event: error\ndata: " in answer.text
+        assert '"deadline_exceeded"' in answer.text
+        assert "event: result" not in answer.text
         held.free()
 
 

@@ -50,7 +50,9 @@ def test_a_request_is_one_line_of_json():
 def test_a_refusal_is_logged_by_its_code():
     """The line of a refused request has the error's code."""
     with captured() as stream, client() as asking:
-        asking.post("/v1/apply", json={"original": "a\n", "edit": '{"old_str": "b", "new_str": ""}'})
+        asking.post(
+            "/v1/apply", json={"original": "a\n", "edit": '{"old_str": "b", "new_str": ""}'}
+        )
         asking.get("/v1/apply")
         asking.get("/health", headers={"host": "evil.example"})
     codes = [line.get("error_code") for line in lines_of(stream) if line["event"] == "request"]

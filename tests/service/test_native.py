@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from apply_edit.applier import Applier
 from tests.service.kit import DIRECT, EDIT, LAZY, MERGED, ORIGINAL, client
 
 
@@ -64,6 +65,27 @@ def test_unknown_fields_are_refused_by_name():
         response = asking.post("/v1/apply", json={**DIRECT, "stratgy": "direct"})
     assert response.status_code == 422
     assert response.json()["error"]["param"] == "stratgy"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("stream", 1),
+        ("gamma", True),
+        ("gamma", 5000),
+        ("max_new_tokens", "7"),
+        ("deadline_s", 0.01),
+        ("proposer", "magic"),
+        ("format", "xml"),
+        ("language", ""),
+    ],
+)
+def test_values_of_another_kind_are_refused(field, value):
+    """A value is taken as it is written; nothing is made to fit."""
+    with client() as asking:
+        response = asking.post("/v1/apply", json={**DIRECT, field: value})
+    assert response.status_code == 422
+    assert response.json()["error"]["param"].split(".")[0] == field
 
 
 def test_a_language_is_used_where_there_is_no_path():
@@ -149,6 +171,23 @@ def test_a_batch_answers_each_item_in_order():
     assert response.status_code == 200
     assert [r.get("strategy") for r in results] == ["direct", None, "model"]
     assert results[1]["error"]["code"] == "anchor_not_found"
+
+
+def test_a_fault_in_one_item_of_a_batch_is_its_own(monkeypatch):
+    """A bug that one item meets is that item's error; the others have their results."""
+    apply = Applier.apply
+
+    def breaking(self, original, *args, **kwargs):
+        if original == "bad\n":
+            raise ZeroDivisionError
+        return apply(self, original, *args, **kwargs)
+
+    monkeypatch.setattr("apply_edit.service.pool.Applier.apply", breaking)
+    with client() as asking:
+        items = [{"original": "bad\n", "edit": EDIT}, DIRECT]
+        first, second = asking.post("/v1/batch", json={"items": items}).json()["results"]
+    assert first["error"]["code"] == "internal_error"
+    assert second["text"] == MERGED
 
 
 @pytest.mark.parametrize(("count", "status"), [(0, 422), (3, 400)])

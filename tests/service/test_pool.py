@@ -53,9 +53,7 @@ class Bench:
     async def _given(self) -> Engine:
         return self.engine
 
-    def start(
-        self, work: Work, gone: Callable[[], Awaitable[bool]] = stays
-    ) -> asyncio.Task[Any]:
+    def start(self, work: Work, gone: Callable[[], Awaitable[bool]] = stays) -> asyncio.Task[Any]:
         """Start an apply."""
         return asyncio.ensure_future(self.pool.apply(work, gone=gone))
 

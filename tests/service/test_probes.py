@@ -58,11 +58,12 @@ def test_an_apply_gives_up_waiting_for_the_target_at_its_deadline():
         assert may_load.wait(20)
         return Loaded(writing_engine(MERGED))
 
-    with TestClient(create_app(settings_of(), source), base_url=HOST) as asking:
-        late = asking.post("/v1/apply", json={**LAZY_ASK, "deadline_s": 0.05})
-        assert late.status_code == 504
+    app = create_app(settings_of(deadline_s=0.2), source)
+    with TestClient(app, base_url=HOST) as asking:
+        assert asking.post("/v1/apply", json=LAZY_ASK).status_code == 504
+        assert app.state.loading.state == "loading"
         may_load.set()
-        assert asking.post("/v1/apply", json=LAZY_ASK).status_code == 200
+        until(lambda: asking.get("/ready").status_code == 200)
 
 
 def test_a_target_that_cannot_be_loaded_is_told_to_all_who_need_it():

@@ -71,7 +71,10 @@ def test_only_pages_of_this_machine_may_ask(origin, status):
 
 def test_a_preflight_is_answered_for_pages_of_this_machine_only():
     """CORS allows what a local page needs and tells another site nothing."""
-    ask = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    ask = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
     with client(token="t") as asking:
         own = asking.options("/v1/apply", headers={**ask, "origin": "http://localhost:1"})
         other = asking.options("/v1/apply", headers={**ask, "origin": "https://evil.example"})

@@ -95,6 +95,17 @@ def test_without_the_extra_serve_says_what_to_install(monkeypatch):
     assert "apply-edit[service]" in result.exception.message
 
 
+def test_telemetry_without_its_extra_says_what_to_install(monkeypatch):
+    """Asking for spans that nobody can export is refused with the command that installs it."""
+    monkeypatch.setattr(
+        "apply_edit.cli.serve.find_spec", lambda name: None if "telemetry" in name else name
+    )
+    monkeypatch.setenv("APPLY_EDIT_TELEMETRY", "true")
+    result = CliRunner().invoke(cli, ["serve"])
+    assert isinstance(result.exception, ConfigError)
+    assert "apply-edit[otel]" in result.exception.message
+
+
 @contextmanager
 def process(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Run ``apply-edit serve`` without loading a model."""
@@ -166,13 +177,13 @@ def test_serve_ends_when_its_target_cannot_be_loaded(tmp_path):
     """A target that does not exist ends the service with the error and its exit code."""
     folder = tmp_path / "no-model"
     folder.mkdir()
-    with process(tmp_path, "--port", "0", "--target", str(folder), "--config", "x") as running:
-        running.communicate(timeout=30)
-    assert running.returncode == 2
     file = tmp_path / "serve.toml"
     file.write_text(f'preload = true\nport = 0\ntarget = "{folder}"\n')
     command = [sys.executable, "-m", "apply_edit", "serve", "--config", str(file)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
     assert ended.returncode in (20, 21), ended.stderr
     assert "error" in ended.stderr
     assert "Traceback" not in ended.stderr

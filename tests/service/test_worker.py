@@ -11,8 +11,9 @@ from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.prefix_cache import PrefixCache
 from apply_edit.decode.row import Request
 from apply_edit.decode.runner import Alone
-from apply_edit.engine import DecodeSettings, Engine, Rewrite
+from apply_edit.engine import Engine
 from apply_edit.errors import Cancelled, ConfigError, DeviceError, EngineError, PromptTooLong
+from apply_edit.rewriting import DecodeSettings, Rewrite
 from apply_edit.service.job import Job
 from apply_edit.service.scheduler import Scheduler
 from apply_edit.service.worker import Worker

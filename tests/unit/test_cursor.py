@@ -140,7 +140,7 @@ def test_copying_resumes_soon_after_one_edit(kind):
     found = passes_to_recover(TEXT, EDITS[kind], BYTES, 64)
     assert found
     # A byte says far less than a token does.
-    assert all(count is not None and count <= 5 for count in found), found
+    assert all(border is not None and told <= border <= 5 for told, border in found), found
 
 
 def test_edits_are_made_of_all_kinds():

@@ -1,8 +1,8 @@
 import pytest
 
 from apply_edit.encoding import render_chat, snippet_pieces
-from apply_edit.engine import DecodeSettings, Rewrite
 from apply_edit.errors import ConfigError, ModelLoadError, PromptTooLong
+from apply_edit.rewriting import DecodeSettings, Rewrite
 from tests.fakes import writing_engine
 
 

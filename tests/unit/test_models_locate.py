@@ -5,6 +5,7 @@ import pytest
 
 from apply_edit.errors import ModelLoadError, ModelNotFound
 from apply_edit.models import Origin, locate
+from apply_edit.models.locate import published_id
 from tests.unit.models_kit import FakeIndex, RecordingProgress, fake_convert, make_store
 
 
@@ -134,3 +135,16 @@ def test_a_hub_id_offline_is_only_looked_up_in_the_cache(tmp_path):
     """Offline, a repository that is not in the cache is an error that says so."""
     with pytest.raises(ModelNotFound, match="not in the cache"):
         locate("org/name", store=make_store(tmp_path), offline=True)
+
+
+def test_a_folder_tells_what_it_was_published_as(tmp_path):
+    """The hub's cache and a saved configuration name the model; a plain folder does not."""
+    cached = tmp_path / "models--Kortix--FastApply-1.5B-v1.0" / "snapshots" / "abc"
+    saved, plain = tmp_path / "saved", tmp_path / "plain"
+    for folder in (cached, saved, plain):
+        folder.mkdir(parents=True)
+    (saved / "config.json").write_text('{"_name_or_path": "aiXcoder/aiXapply-4B"}')
+    (plain / "config.json").write_text('{"_name_or_path": "/home/me/model with spaces"}')
+    assert published_id(cached) == "Kortix/FastApply-1.5B-v1.0"
+    assert published_id(saved) == "aiXcoder/aiXapply-4B"
+    assert published_id(plain) is None

@@ -92,8 +92,10 @@ def usage_of(prompt: str, text: str, report: Report | None, tokens: Tokens) -> U
     """
     if report is None or not report.prompt_tokens:
         return Usage(tokens.count(prompt), tokens.count(text))
+    written = tokens.count(text)
     rejected = sum(record.rejected for record in report.records)
-    return Usage(report.prompt_tokens, tokens.count(text), report.accepted, rejected)
+    # The tag behind the text is drafted and accepted as well, and no part of the answer.
+    return Usage(report.prompt_tokens, written, min(report.accepted, written), rejected)
 
 
 def whole(answer: Answer, kind: Kind) -> dict[str, Any]:
