@@ -37,6 +37,7 @@ from apply_edit.types import EditFormat, EditResult, Finding, LazyMerge, ParsedE
 # An edit whose text is nowhere near anything in the file is refused at once; with a near miss of at
 # least this similarity the target may try, and the guard judges what it wrote.
 _NEAR_MISS = 0.6
+_BOM = "\ufeff"
 
 
 class Applier:
@@ -84,8 +85,14 @@ class Applier:
         Raises:
             ApplyEditError: One of its kinds; see ``errors``.
         """
+        # A byte order mark is no part of the first line; callers that read bytes take it off anyway.
+        marked = original is not None and original.startswith(_BOM)
+        original = original.removeprefix(_BOM) if original is not None else None
         parsed = self._parse(original, edit, path, instruction)
-        return self.apply_parsed(original, parsed, path=path, written=edit)
+        result = self.apply_parsed(original, parsed, path=path, written=edit)
+        if marked and not result.deleted:
+            return replace(result, text=_BOM + result.text.removeprefix(_BOM))
+        return result
 
     def apply_parsed(
         self,

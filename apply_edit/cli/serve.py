@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,7 @@ def serve_command(config: Path | None, json_ready: bool, no_preload: bool, **fla
     """
     _require(_NEEDED, "the service", "service")
     # The web framework takes a while to import; other commands do not need it.
+    from apply_edit.service import logs
     from apply_edit.service import settings as settings_module
 
     given = {name: value for name, value in flags.items() if value not in (None, ())}
@@ -71,6 +72,7 @@ def serve_command(config: Path | None, json_ready: bool, no_preload: bool, **fla
     settings = settings_module.load(given, config)
     if settings.telemetry:
         _require(_TELEMETRY, "telemetry", "otel")
+    logs.configure(settings.log_level, settings.log_format)
     serve(settings, json_ready=json_ready)
 
 
@@ -84,11 +86,10 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
     Raises:
         ApplyEditError: It cannot listen, or the target cannot be loaded.
     """
-    from apply_edit.service import app as app_module
-    from apply_edit.service import build, logs, serving
+    from apply_edit.service import serving
+    from apply_edit.service.app import create_app
+    from apply_edit.service.build import engine_source
 
-    logs.configure(settings.log_level, settings.log_format)
-    console = Console(stderr=True)
     failures: list[ApplyEditError] = []
     stops: list[Stop] = []
 
@@ -97,21 +98,18 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
         for stop in stops:
             stop()
 
-    source = build.engine_source(settings, ConsoleProgress(console))
-    app = app_module.create_app(settings, source, failed)
-    uds = settings.uds
-    tcp = (settings.host, settings.port)
+    app = create_app(
+        settings, engine_source(settings, ConsoleProgress(Console(stderr=True))), failed
+    )
     with ExitStack() as stack:
-        bound = stack.enter_context(
-            serving.bind_tcp(*tcp) if uds is None else serving.bind_unix(uds)
-        )
+        bound = stack.enter_context(_bind(settings))
 
         def listening(stop: Stop) -> None:
             stops.append(stop)
             if failures:
                 stop()
                 return
-            _announce(stack, settings, bound, console)
+            _announce(stack, settings, bound)
             _tell(bound, json_ready=json_ready)
 
         serving.run(app, bound, listening)
@@ -120,6 +118,14 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
     if not app.state.ended:
         # A pass that does not end holds a thread, which the interpreter would wait for.
         os._exit(1)
+
+
+def _bind(settings: Settings) -> AbstractContextManager[Bound]:
+    from apply_edit.service import serving
+
+    if settings.uds is not None:
+        return serving.bind_unix(settings.uds)
+    return serving.bind_tcp(settings.host, settings.port)
 
 
 def _require(modules: Sequence[str], what: str, extra: str) -> None:
@@ -134,7 +140,7 @@ def _require(modules: Sequence[str], what: str, extra: str) -> None:
         raise ConfigError(message, option=extra)
 
 
-def _announce(stack: ExitStack, settings: Settings, bound: Bound, console: Console) -> None:
+def _announce(stack: ExitStack, settings: Settings, bound: Bound) -> None:
     """Let other programs of this user find the service."""
     from apply_edit.service.discovery import Address, announce
 
@@ -150,7 +156,7 @@ def _announce(stack: ExitStack, settings: Settings, bound: Bound, console: Conso
             )
         )
     except FileNotWritten as error:
-        console.print(f"warning: {error.message}", markup=False, highlight=False, soft_wrap=True)
+        click.echo(f"warning: {error.message}", err=True)
 
 
 def _tell(bound: Bound, *, json_ready: bool) -> None:

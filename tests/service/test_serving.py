@@ -139,7 +139,7 @@ def test_serve_says_where_it_listens_serves_and_ends_on_sigterm(tmp_path):
         announced = list(tmp_path.rglob("service-*.json"))
         assert len(announced) == 1
         running.send_signal(signal.SIGTERM)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (0, "")
     assert not announced[0].exists()
     events = [json.loads(line)["event"] for line in err.splitlines()]
@@ -156,7 +156,7 @@ def test_serve_on_a_unix_socket(tmp_path):
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as asking:
             assert asking.post("http://anything/v1/apply", json=DIRECT).status_code == 200
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=30)
+        running.communicate(timeout=120)
     assert running.returncode == 0
     until(lambda: not path.exists())
 
@@ -167,7 +167,7 @@ def test_serve_refuses_before_it_listens(tmp_path):
         port = str(other.getsockname()[1])
         for arguments, word in ((("--port", port), "is taken"), (("--host", "0.0.0.0"), "token")):
             with process(tmp_path, *arguments) as running:
-                out, err = running.communicate(timeout=30)
+                out, err = running.communicate(timeout=120)
             assert (running.returncode, out) == (2, "")
             assert word in " ".join(err.split())
             assert "Traceback" not in err
@@ -182,7 +182,7 @@ def test_serve_ends_when_its_target_cannot_be_loaded(tmp_path):
     command = [sys.executable, "-m", "apply_edit", "serve", "--config", str(file)]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     ended = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+        command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
     assert ended.returncode in (20, 21), ended.stderr
     assert "error" in ended.stderr

@@ -170,6 +170,14 @@ def test_cancelling_gives_no_result():
         applier.apply(ORIGINAL, SNIPPET)
 
 
+@pytest.mark.parametrize("edit", [SNIPPET, DIFF, MERGED])
+def test_a_byte_order_mark_stays(edit):
+    """A text that begins with a byte order mark keeps it, whatever the edit is written in."""
+    for strategy in ("direct", "auto"):
+        applier = Applier(Config(strategy), engine=writing_engine(MERGED))
+        assert applier.apply("\ufeff" + ORIGINAL, edit, path="a.py").text == "\ufeff" + MERGED
+
+
 def test_an_instruction_alone_needs_the_model():
     """An instruction is carried out by the target, and strategy direct refuses it."""
     result = Applier(engine=writing_engine(MERGED)).apply(
