@@ -37,6 +37,8 @@ def configure(level: str, form: LogFormat, stream: TextIO | None = None) -> None
     server = logging.getLogger("uvicorn")
     server.handlers = [handler]
     server.setLevel(max(LOGGER.level, logging.WARNING))
+    # At debug it logs what it sends, which is what is in files.
+    logging.getLogger("sse_starlette").setLevel(logging.WARNING)
     server.propagate = False
 
 

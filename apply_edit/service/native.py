@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from apply_edit.engine import Engine
 
 router = APIRouter(prefix="/v1", tags=["native"])
-_STREAM = {"text/event-stream": {"schema": {"type": "string"}, "example": "event: result\n…"}}
+_STREAM = {"text/event-stream": {"example": "event: result\n…"}}
 
 
 @router.post(

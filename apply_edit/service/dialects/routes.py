@@ -138,7 +138,7 @@ def _add_models(router: APIRouter, prefix: str) -> None:
         """List the one model; requests may name any."""
         return {"object": "list", "data": [_model(DEFAULT_MODEL, created)]}
 
-    @router.get(f"{prefix}/models/{{model:path}}", responses=documented(422))
+    @router.get(f"{prefix}/models/{{model:path}}", responses=documented(404, 422))
     async def one_model(model: str) -> dict[str, Any]:
         """Describe a model of any name."""
         return _model(model, created)
