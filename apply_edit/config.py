@@ -15,6 +15,7 @@ DEFAULT_TARGET = "qwen2.5-coder-1.5b-instruct"
 LONGEST_GAMMA = 4096
 # Chosen by measurement, see docs/accuracy.md: an instruction has no second opinion beside it.
 LEAST_CONFIDENCE: dict[EditFormat, float] = {}
+CONFIRMED = frozenset({EditFormat.INSTRUCTION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Config:
         dialect: Prompt dialect, see ``prompt.DIALECTS``; ``auto`` is the one of the model.
         min_confidence: Refuse a text of the target in which any word had a smaller probability;
             None for what was measured to be wise for the kind of edit.
+        confirm: Ask the target a second time in other words and refuse where it writes something
+            else; None for what was measured to be wise for the kind of edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
         draft: The draft model, which guesses novel text for the router: named like the target, and
             of its tokenizer; None for no draft model.
@@ -56,6 +59,7 @@ class Config:
     draft_dtype: DraftDtype = "auto"
     dialect: str = "auto"
     min_confidence: float | None = None
+    confirm: bool | None = None
     disabled_checks: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
@@ -83,6 +87,12 @@ class Config:
         if self.min_confidence is not None:
             return self.min_confidence
         return LEAST_CONFIDENCE.get(edit_format, 0.0)
+
+    def confirms(self, edit_format: EditFormat) -> bool:
+        """Tell whether the target is asked twice."""
+        if self.confirm is not None:
+            return self.confirm
+        return edit_format in CONFIRMED
 
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Config:

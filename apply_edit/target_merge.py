@@ -31,6 +31,7 @@ from apply_edit.errors import (
     OutputTruncated,
     PromptTooLong,
 )
+from apply_edit.prompt import confirming
 from apply_edit.report import Report
 from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.scope import SMALL_FILE, Window, find_windows, put_back
@@ -120,7 +121,9 @@ class TargetMerge:
                     break
                 continue
             log.tries.append(Try(scope))
-            return self._settled(asked, replace(result, tries=tuple(log.tries)), instead)
+            self._confirm(asked, result, log)
+            result = replace(result, tries=tuple(log.tries), report=log.report)
+            return self._settled(asked, result, instead)
         assert refusal is not None  # noqa: S101 there is at least one scope
         if instead is None:
             raise refusal
@@ -167,7 +170,7 @@ class TargetMerge:
         least: list[float] = []
         shift = 0
         for job in rewrites_of(asked, windows):
-            text, output = self._write(job, log.report)
+            text, output = self._write(job, log.report, self._config.dialect)
             start = 0 if windows is None else windows[len(answers)].start
             hunks += hunk_scores(job.original, text, output.lines, start + shift)
             least += [least_sure(output.lines)] if output.lines else []
@@ -179,7 +182,7 @@ class TargetMerge:
         self._require_confidence(asked, result)
         return result
 
-    def _write(self, job: Rewrite, report: Report) -> tuple[str, Output]:
+    def _write(self, job: Rewrite, report: Report, dialect: str) -> tuple[str, Output]:
         """Have the target write one text.
 
         Raises:
@@ -187,9 +190,7 @@ class TargetMerge:
             OutputTruncated: The answer reached its limit.
         """
         config = self._config
-        settings = DecodeSettings(
-            config.proposer, config.gamma, config.max_new_tokens, config.dialect
-        )
+        settings = DecodeSettings(config.proposer, config.gamma, config.max_new_tokens, dialect)
         text, output = self._engine().rewrite(job, settings, self._observer, self._cancelled)
         report.absorb(output.report)
         if output.finish == "cancelled":
@@ -226,6 +227,33 @@ class TargetMerge:
             disabled=self._config.disabled_checks,
         )
         return (*asked.parsed.notices, *notices_of(findings))
+
+    def _confirm(self, asked: Asked, result: EditResult, log: _Log) -> None:
+        """Ask for the same once more in other words; the first answer is the draft.
+
+        A text that the target writes only for one wording of the question is a guess. Where both
+        agree the second asking costs little more than one pass.
+
+        Raises:
+            LowConfidence: The answers differ.
+        """
+        second = confirming(self._config.dialect)
+        wanted = self._config.confirms(asked.parsed.format)
+        if not wanted or asked.merge is not None or second is None:
+            return
+        job = replace(rewrites_of(asked)[0], prediction=result.text)
+        text, _ = self._write(job, log.report, second)
+        text = keep_original_bytes(asked.original, text)
+        if text == result.text:
+            log.tries.append(Try("confirm"))
+            return
+        line = _first_difference(result.text, text)
+        message = (
+            "the target writes something else when it is asked in other words, first in line "
+            f"{line}; say more precisely what to change, send a snippet or a diff instead, or use "
+            "--no-confirm"
+        )
+        raise LowConfidence(message, confidence=result.confidence, lines=[line])
 
     def _require_confidence(self, asked: Asked, result: EditResult) -> None:
         least = self._config.least_confidence(asked.parsed.format)

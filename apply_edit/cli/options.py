@@ -138,6 +138,12 @@ _HOW = (
         help="Refuse a text of the target in which it gave any word a smaller probability.",
     ),
     click.option(
+        "--confirm/--no-confirm",
+        default=None,
+        help="Ask the target twice, in other words, and refuse where it differs; by default for "
+        "instructions.",
+    ),
+    click.option(
         "--proposer",
         type=click.Choice(NAMES),
         default="router",
@@ -215,6 +221,7 @@ def to_config(options: dict[str, Any]) -> Config:
         max_new_tokens=options["max_new_tokens"],
         dialect=options["dialect"],
         min_confidence=options["min_confidence"],
+        confirm=options["confirm"],
         proposer=options["proposer"],
         draft=None if options["draft"] == "none" else options["draft"],
         draft_dtype=options["draft_dtype"],

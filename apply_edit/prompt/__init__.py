@@ -20,6 +20,7 @@ __all__ = [
     "Section",
     "Task",
     "choose",
+    "confirming",
     "parse",
     "shown",
 ]
@@ -60,3 +61,12 @@ def choose(name: str, published_as: str | None = None) -> Dialect:
         message = f"there is no prompt dialect {name!r}; known are auto, {', '.join(DIALECTS)}"
         raise ConfigError(message, option="dialect")
     return DIALECTS[name]
+
+
+def confirming(name: str) -> str | None:
+    """Return the dialect that asks the same in other words, None where there is no such thing.
+
+    Models that were trained on a prompt understand no other one.
+    """
+    own = {"generic": "generic-late", "generic-late": "generic", "generic-example": "generic-late"}
+    return own.get(DEFAULT if name == "auto" else name)

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 # Settings that a service has its own for. Which target it has is in its announcement, and the rest
 # goes along with each question.
-UNSAYABLE = ("dialect", "min_confidence", "draft", "draft_dtype", "disabled_checks")
+UNSAYABLE = (
+    "dialect",
+    "min_confidence",
+    "confirm",
+    "draft",
+    "draft_dtype",
+    "disabled_checks",
+)
 
 
 class ServiceApplier:

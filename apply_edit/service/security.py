@@ -8,6 +8,8 @@ machine as well. A token, where one is set, is compared in constant time.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hmac
 import ipaddress
 import re
@@ -19,6 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from apply_edit.service.problems import ErrorResponse, refusal
 
+# How long a body that is refused is read all the same.
+_DRAIN_S = 5.0
 # Reachable without a token, so that whoever starts the service can watch it.
 OPEN_ROUTES = frozenset({"/health"})
 LOOPBACK_ORIGIN = r"https?://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?"
@@ -148,7 +152,10 @@ class BodyLimit:
             f"the body has {declared} bytes and the limit is {self._max_bytes}; send the part of "
             "the file that is edited, or start the service with a larger --max-body-bytes"
         )
-        await _drain(receive, self._max_bytes)
+        # Who asks before it sends has sent nothing, and who sends nothing is not waited for.
+        if Headers(scope=scope).get("expect", "").lower() != "100-continue":
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(_drain(receive, self._max_bytes), _DRAIN_S)
         await refusal(413, "body_too_large", message)(scope, receive, send)
 
 

@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     max_queue: int = Field(32, ge=0, le=4096, description="Applies that may wait.")
     text_threads: int = Field(4, ge=1, le=64, description="Edits merged without a model at once.")
     max_batch: int = Field(64, ge=1, le=1024, description="Items of one call of /v1/batch.")
-    max_body_bytes: ByteSize = Field(ByteSize(64 << 20), gt=0, description="Largest body.")
+    max_body_bytes: ByteSize = Field(ByteSize(32 << 20), gt=0, description="Largest body.")
     prefix_cache_bytes: ByteSize = Field(
         ByteSize(1 << 30), ge=0, description="Memory for prefixes of files seen before."
     )

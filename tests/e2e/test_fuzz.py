@@ -11,16 +11,16 @@ status, its content type, its schema. Two of the usual checks do not fit:
 504 is allowed, because requests may bring a deadline of their own.
 """
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from pytest import fixture, mark
 from schemathesis.config import SchemathesisConfig
 
 from tests.fakes import writing_engine
 from tests.service.kit import service
 from tests.service.served import served
 
-pytestmark = mark.slow
+pytestmark = pytest.mark.slow
 
 CONFIG = SchemathesisConfig.from_dict(
     {
@@ -40,7 +40,7 @@ CONFIG = SchemathesisConfig.from_dict(
 DOCUMENT = schemathesis.openapi.from_dict(service(preload=False).openapi(), config=CONFIG)
 
 
-@fixture(scope="module")
+@pytest.fixture(scope="module")
 def url():
     """The base URL of a service whose target always writes the same file."""
     with served(service(writing_engine("a = 1\n"), max_batch=4)) as url:

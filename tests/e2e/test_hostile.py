@@ -1,5 +1,6 @@
 """Requests that nobody sends by accident, over real sockets: each gets a documented 4xx."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -45,10 +46,9 @@ def connect(url: str) -> socket.socket:
 def exchange(url: str, data: bytes) -> bytes:
     """Send bytes and return the first line that comes back."""
     with connect(url) as connection, connection.makefile("rb") as answer:
-        try:
+        # It may have seen enough before it has all.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it had seen enough
         return answer.readline()
 
 
@@ -70,7 +70,8 @@ def test_what_is_no_json_is_400(url, route, body):
 
 
 @pytest.mark.parametrize(
-    "body", ["null", "[]", '"x"', '{"original": NaN, "edit": Infinity}', '{"max_new_tokens": 1e400}']
+    "body",
+    ["null", "[]", '"x"', '{"original": NaN, "edit": Infinity}', '{"max_new_tokens": 1e400}'],
 )
 def test_json_of_another_shape_is_422(url, body):
     """JSON that is not the object that is expected is refused with 422, and names a field."""
@@ -134,9 +135,7 @@ def test_another_host_is_421(url, host):
 def test_another_site_is_403(url, origin):
     """A page of another site can neither ask nor find out beforehand whether it could."""
     headers = {"Origin": origin}
-    refused(
-        httpx.post(f"{url}/v1/apply", json=DIRECT, headers=headers), 403, "origin_not_allowed"
-    )
+    refused(httpx.post(f"{url}/v1/apply", json=DIRECT, headers=headers), 403, "origin_not_allowed")
     headers |= {"Access-Control-Request-Method": "POST"}
     asked = httpx.options(f"{url}/v1/apply", headers=headers)
     assert asked.status_code == 403
@@ -201,11 +200,20 @@ def test_more_than_the_queue_holds_is_429():
             held.free()
         answers = [each.result() for each in asked]
     refusals = [answer for answer in answers if answer.status_code != 200]
-    assert [answer.json()["text"] for answer in answers if answer.status_code == 200] == [MERGED] * 5
+    assert [answer.json()["text"] for answer in answers if answer.status_code == 200] == [
+        MERGED
+    ] * 5
     for answer in refusals:
         refused(answer, 429, "busy")
         assert 1 <= int(answer.headers["retry-after"]) <= 60
         assert answer.json()["error"]["retryable"] is True
+
+
+def answered(url: str) -> float:
+    """Return how many requests to merge have been answered to their end."""
+    name = "apply_edit_http_responses_total{"
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return sum(float(li.split()[-1]) for li in lines if li.startswith(name) and "/v1/" in li)
 
 
 LINE = "x" * 999 + "\n"
@@ -229,20 +237,19 @@ def test_a_client_that_reads_nothing_holds_up_nobody(route):
         assert slow.recv(12) == b"HTTP/1.1 200"
         for _ in range(3):
             assert httpx.post(f"{url}/v1/apply", json=DIRECT).json()["text"] == MERGED
-        figures = httpx.get(f"{url}/metrics").text
-        answered = f'http_responses_total{{route="{route}",status="200"}}'
         # The answer does not fit between the two sockets, so it has not been sent yet.
-        assert (answered in figures) == (route == "/v1/apply")
+        assert answered(url) == 3
         rest = b""
         while piece := slow.recv(1 << 20):
             rest += piece
-    assert rest.count(b"x" * 900) > 0
+        until(lambda: answered(url) == 4)
+    assert rest.count(b"x") >= LARGE.count("x")
     assert b"y = 2" in rest
     assert rest.endswith(b"0\r\n\r\n")
 
 
 def test_many_clients_at_once_are_answered_or_refused(url):
-    """Of 300 edits at once, each is answered rightly or refused with 429, and none waits for ever."""
+    """Of 300 edits from 50 clients each is answered rightly or refused with 429, and none hangs."""
     barrier = threading.Barrier(50)
 
     def ask() -> list[int]:

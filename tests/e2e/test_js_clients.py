@@ -79,7 +79,7 @@ def content(folder) -> dict[str, bytes]:
 
 
 def test_morphsdk(clients, base, contexts, folder):
-    """Files get the exact result, CRLF stays, a refusal is an error, and nothing else is written."""
+    """Files get the exact result, CRLF stays, and a refusal is an error that writes nothing."""
     calls = [
         {"target_filepath": name, "instruction": INSTRUCTION, "code_edit": edit}
         for name, edit in EDITS.items()

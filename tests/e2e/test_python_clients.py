@@ -19,7 +19,7 @@ CRLF = ORIGINAL.replace("\n", "\r\n")
 CRLF_MERGED = MERGED.replace("\n", "\r\n")
 FILE = {"type": "content", "content": ORIGINAL}
 SNIPPET = [{"role": "user", "content": LAZY}]
-# A file that is empty but for one line: the guard does not let it pass for the whole.
+# One line of the file's nine: the guard does not let it pass for the whole.
 WRONG = "import os\n"
 
 
@@ -155,10 +155,9 @@ def test_the_native_stream_adds_up(base, original):
 
 def test_a_native_stream_that_is_refused_ends_in_an_error(wrong):
     """Provisional text may have come; the stream ends with the error and has no result."""
-    names = []
-    for name, data in native(wrong, {"original": ORIGINAL, "instruction": "a returns 42"}):
-        names.append(name)
-    assert (name, data["error"]["code"]) == ("error", "guard_refused")
+    events = native(wrong, {"original": ORIGINAL, "instruction": "a returns 42"})
+    names = [name for name, _ in events]
+    assert (names[-1], events[-1][1]["error"]["code"]) == ("error", "guard_refused")
     assert names.count("error") == 1
     assert "result" not in names
 

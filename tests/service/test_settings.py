@@ -26,7 +26,7 @@ def test_the_defaults_listen_on_loopback():
     settings = load({})
     assert (settings.host, settings.port, settings.token_text) == ("127.0.0.1", 8417, None)
     assert settings.target == DEFAULT_TARGET
-    assert settings.max_body_bytes == 64 << 20
+    assert settings.max_body_bytes == 32 << 20
 
 
 def test_flags_win_over_variables_and_these_over_the_file(tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 import pytest
 
 from apply_edit import Applier, Config
-from apply_edit.errors import GuardRefused
+from apply_edit.errors import GuardRefused, LowConfidence
+from apply_edit.prompt import confirming
 from apply_edit.target_merge import TargetMerge
 from tests.fakes import writing_engine
 
@@ -98,3 +99,33 @@ def test_the_drafts_of_a_window_know_what_the_edit_brings():
     result = Applier(engine=writing_engine(right)).apply(ORIGINAL, SNIPPET, path="a.py")
     regions = {region for record in result.report.records for region, *_ in record.runs}
     assert {"unchanged", "edit"} <= regions
+
+
+def test_an_instruction_is_confirmed_in_other_words():
+    """A sentence is put to the target twice; where both answers agree, that is the result."""
+    seen = []
+    engine = writing_engine(lambda prompt: seen.append(prompt) or "a = 2\n")
+    result = Applier(engine=engine).apply("a = 1\n", None, instruction="a is 2")
+    assert (result.text, result.strategy) == ("a = 2\n", "model")
+    assert tried(result) == [("file", None), ("confirm", None)]
+    assert len(set(seen)) == 2
+
+
+def test_an_answer_that_hangs_on_the_wording_is_refused():
+    """Where the target writes something else when asked in other words, nothing is applied."""
+    engine = writing_engine(lambda prompt: "a = 2\n" if "below" in prompt else "a = 3\n")
+    with pytest.raises(LowConfidence, match="line 1"):
+        Applier(engine=engine).apply("a = 1\n", None, instruction="change a")
+    config = Config(confirm=False)
+    result = Applier(config, engine=engine).apply("a = 1\n", None, instruction="change a")
+    assert result.text == "a = 2\n"
+
+
+def test_a_trained_prompt_is_not_put_in_other_words():
+    """A model that knows one prompt is asked once."""
+    engine = writing_engine("a = 2\n")
+    config = Config(dialect="generic-late", confirm=False)
+    once = Applier(config, engine=engine).apply("a = 1\n", None, instruction="a is 2")
+    assert tried(once) == [("file", None)]
+    assert confirming("fastapply") is None
+    assert confirming("auto") == "generic-late"
