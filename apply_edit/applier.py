@@ -85,7 +85,7 @@ class Applier:
         Raises:
             ApplyEditError: One of its kinds; see ``errors``.
         """
-        # A byte order mark is no part of the first line; callers that read bytes take it off anyway.
+        # A byte order mark is no part of the first line; whoever reads bytes takes it off anyway.
         marked = original is not None and original.startswith(_BOM)
         original = original.removeprefix(_BOM) if original is not None else None
         parsed = self._parse(original, edit, path, instruction)

@@ -77,16 +77,28 @@ class RepetitionLoop(Check):
 
 
 class NoOp(Check):
-    """An edit that wants a change, and a text without one."""
+    """An edit that wants a change, and a text without one.
+
+    Of a snippet or a hunk one can see that the file has it already. What a sentence asks for cannot
+    be seen in the file, and a model that copies the file has done nothing: that is no result.
+    """
 
     name = "no_op"
-    severity = Severity.WARN
+    severity = Severity.REFUSE
     description = "the edit asks for a change and the text is identical"
 
     def find(self, merge: Context) -> Iterator[Finding]:
         """Yield once when nothing changed although the edit says otherwise."""
-        if merge.text == merge.original and self._wants_change(merge):
-            yield self.finding("the edit asks for a change, and the result is the file as it was")
+        if merge.text != merge.original or not self._wants_change(merge):
+            return
+        if merge.by_instruction:
+            yield self.finding(
+                "the file came back as it was; if it does not have what was asked for already, say "
+                "more precisely what to change, or send a snippet or a diff instead"
+            )
+        else:
+            message = "the edit asks for a change, and the result is the file as it was"
+            yield self.finding(message, severity=Severity.WARN)
 
     def _wants_change(self, merge: Context) -> bool:
         if merge.structured:

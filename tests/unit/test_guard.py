@@ -128,7 +128,9 @@ def test_enforce_refuses_with_findings():
 
 def test_enforce_returns_warnings():
     """Without a refusal the warnings come back."""
-    assert [each.check for each in enforce(ORIGINAL, ORIGINAL, asks("Rename x."))] == ["no_op"]
+    text = ORIGINAL.replace("\n\n\n", "\n\n\n\n", 1)
+    found_by = [each.check for each in enforce(ORIGINAL, text, asks("Tidy up."))]
+    assert found_by == ["whitespace_only"]
 
 
 @pytest.mark.parametrize(
@@ -476,9 +478,12 @@ def test_python_itself_is_asked():
 
 
 def test_no_op():
-    """An unchanged text is worth a warning where the edit wants a change, and only there."""
-    assert found(ORIGINAL, asks("Rename it."))["no_op"] is Severity.WARN
-    assert "no_op" in found(ORIGINAL)
+    """An unchanged text is worth a warning where the edit wants a change, and only there.
+
+    After a sentence it is refused: nobody can see in the file that it was done already.
+    """
+    assert found(ORIGINAL, asks("Rename it."))["no_op"] is Severity.REFUSE
+    assert found(ORIGINAL)["no_op"] is Severity.WARN
     assert found(ORIGINAL, lazy("class Vent:\n    # ... existing code ...\n")) == {}
     assert found(ORIGINAL, patch(Hunk("x = 1\n", "x = 1\n"))) == {}
     assert "no_op" in found(ORIGINAL, patch(Hunk("import math\n", "import os\n")))
