@@ -76,7 +76,12 @@ def configured(options, dialect, scope):
     if options.alone:
         checks = frozenset(CHECKS)
         return Config(
-            "model", scope=scope, dialect=dialect, min_confidence=0.0, disabled_checks=checks
+            "model",
+            scope=scope,
+            dialect=dialect,
+            min_confidence=0.0,
+            confirm=False,
+            disabled_checks=checks,
         )
     confidence = options.min_confidence
     return Config(options.strategy, scope=scope, dialect=dialect, min_confidence=confidence)
@@ -88,7 +93,7 @@ def measured(cases, engine, config, with_passes):
         started = time.perf_counter()
         answer, result = applied(case, engine, config)
         seconds = time.perf_counter() - started
-        written = engine.take() if isinstance(engine, Recorder) else []
+        written = engine.take()
         row = {
             "id": case["id"],
             "format": case["format"],

@@ -13,10 +13,17 @@ from dataclasses import asdict, replace
 
 from apply_edit.decode.confidence import LineScore
 from apply_edit.decode.loop import Output
+from apply_edit.errors import ApplyEditError
 from apply_edit.report import Report
 from apply_edit.text import split_lines
 
 _SURE = -0.005
+
+
+class NotRecordedError(ApplyEditError):
+    """The target was never asked this."""
+
+    code = "not_recorded"
 
 
 class Recorder:
@@ -61,18 +68,29 @@ class Replayer:
 
     def __init__(self, rows):
         self._known = {job["asked"]: job for row in rows for job in row.get("written", ())}
+        self._written = []
 
     def rewrite(self, job, settings, *rest):
-        """Return the recorded text; a job that was never asked is an error of the caller."""
+        """Return the recorded text.
+
+        Raises:
+            NotRecordedError: There is none.
+        """
         del rest
         known = self._known.get(key(job, settings.dialect))
         if known is None:
             message = "the recording has no answer to this; record it with --target NAME"
-            raise KeyError(message)
+            raise NotRecordedError(message)
+        self._written.append(known)
         text = unpacked(known["text"], shown_lines(job))
         output = Output("", (0,) * known["tokens"], known["finish"], Report())
         num_lines = len(split_lines(text)) + 1
         return text, replace(output, lines=dense(known["sure"], num_lines))
+
+    def take(self):
+        """Return what was written since the last call."""
+        written, self._written = self._written, []
+        return written
 
 
 def key(job, dialect):
@@ -82,8 +100,8 @@ def key(job, dialect):
 
 
 def shown_lines(job):
-    """Return the lines that a recording may refer to."""
-    texts = (job.original, job.snippet or job.patch or "", job.prediction or "")
+    """Return the lines that a recording may refer to: those that the target was shown."""
+    texts = (job.original, job.snippet or job.patch or "")
     return [line for text in texts for line in split_lines(text.replace("\r\n", "\n") + "\n")]
 
 

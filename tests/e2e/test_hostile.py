@@ -7,6 +7,7 @@ import threading
 import urllib.parse
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -18,6 +19,8 @@ from tests.service.served import served
 JSON = {"Content-Type": "application/json"}
 DEEP = "[" * 100_000 + "]" * 100_000
 MB = 1_000_000
+# Much more than any answer takes, also on a machine that has other things to do.
+WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def url() -> Iterator[str]:
     with served(service(preload=False)) as url:
         yield url
         # Whatever was sent, it still works.
-        assert httpx.post(f"{url}/v1/apply", json=DIRECT).json()["text"] == MERGED
+        assert post(url, json=DIRECT).json()["text"] == MERGED
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> None:
@@ -37,10 +40,15 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
     assert answer.json()["error"]["message"]
 
 
+def post(url: str, route: str = "/v1/apply", **values: Any) -> httpx.Response:
+    """Send a request."""
+    return httpx.post(f"{url}{route}", timeout=WAIT_S, **values)
+
+
 def connect(url: str) -> socket.socket:
     """Return a connection to a service."""
     parts = urllib.parse.urlsplit(url)
-    return socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=60)
+    return socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=WAIT_S)
 
 
 def exchange(url: str, data: bytes) -> bytes:
@@ -66,7 +74,7 @@ def exchange(url: str, data: bytes) -> bytes:
 @pytest.mark.parametrize("route", ["/v1/apply", "/v1/chat/completions", "/v1/code/apply"])
 def test_what_is_no_json_is_400(url, route, body):
     """A body that cannot be read as JSON is refused with 400."""
-    refused(httpx.post(f"{url}{route}", content=body, headers=JSON), 400, "invalid_json")
+    refused(post(url, route, content=body, headers=JSON), 400, "invalid_json")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_what_is_no_json_is_400(url, route, body):
 )
 def test_json_of_another_shape_is_422(url, body):
     """JSON that is not the object that is expected is refused with 422, and names a field."""
-    answer = httpx.post(f"{url}/v1/apply", content=body, headers=JSON)
+    answer = post(url, content=body, headers=JSON)
     refused(answer, 422, "invalid_request")
     assert answer.json()["error"]["param"]
 
@@ -92,14 +100,14 @@ def test_json_of_another_shape_is_422(url, body):
 def test_half_of_a_surrogate_pair_is_refused(url, body, status, stream):
     """What is no Unicode text is refused wherever it hides, and can be told so."""
     content = json.dumps({**body, "stream": stream, "strategy": "direct"})
-    answer = httpx.post(f"{url}/v1/apply", content=content, headers=JSON)
+    answer = post(url, content=content, headers=JSON)
     assert answer.status_code == status, answer.text
     assert answer.json()["error"]["code"]
 
 
 def test_a_body_of_another_kind_is_415(url):
     """A body that is not marked as JSON is not guessed at."""
-    answer = httpx.post(f"{url}/v1/apply", content=json.dumps(DIRECT))
+    answer = post(url, content=json.dumps(DIRECT))
     refused(answer, 415, "unsupported_media_type")
 
 
@@ -109,7 +117,7 @@ def test_a_body_of_50_mb_is_413(url, declared):
     data = b'{"original": "' + b"x" * 50 * MB + b'"}'
     chunks = (data[at : at + MB] for at in range(0, len(data), MB))
     answer = httpx.post(
-        f"{url}/v1/apply", content=data if declared else chunks, headers=JSON, timeout=120
+        f"{url}/v1/apply", content=data if declared else chunks, headers=JSON, timeout=WAIT_S
     )
     refused(answer, 413, "body_too_large")
 
@@ -125,7 +133,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(url, expect):
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1@evil", ""])
 def test_another_host_is_421(url, host):
     """A name that was re-pointed to this machine gets nowhere."""
-    answer = httpx.post(f"{url}/v1/apply", json=DIRECT, headers={"Host": host})
+    answer = post(url, json=DIRECT, headers={"Host": host})
     refused(answer, 421, "host_not_allowed")
 
 
@@ -135,9 +143,9 @@ def test_another_host_is_421(url, host):
 def test_another_site_is_403(url, origin):
     """A page of another site can neither ask nor find out beforehand whether it could."""
     headers = {"Origin": origin}
-    refused(httpx.post(f"{url}/v1/apply", json=DIRECT, headers=headers), 403, "origin_not_allowed")
+    refused(post(url, json=DIRECT, headers=headers), 403, "origin_not_allowed")
     headers |= {"Access-Control-Request-Method": "POST"}
-    asked = httpx.options(f"{url}/v1/apply", headers=headers)
+    asked = httpx.options(f"{url}/v1/apply", headers=headers, timeout=WAIT_S)
     assert asked.status_code == 403
     assert "access-control-allow-origin" not in asked.headers
 
@@ -175,7 +183,7 @@ def test_clients_that_send_half_a_request_hold_up_nobody(url):
     for number, connection in enumerate(waiting):
         connection.sendall(half if number % 2 else half + b"Content-Length: 9\r\n\r\n{")
     try:
-        assert httpx.post(f"{url}/v1/apply", json=DIRECT).json()["text"] == MERGED
+        assert post(url, json=DIRECT).json()["text"] == MERGED
     finally:
         for connection in waiting:
             connection.close()
@@ -188,14 +196,11 @@ def test_more_than_the_queue_holds_is_429():
     app = service(engine, max_concurrency=2, max_queue=3, text_threads=12)
     with served(app) as url, ThreadPoolExecutor(12) as threads:
         # Before any of them may wait for a text place, so that only the target's queue counts.
-        asked = [
-            threads.submit(httpx.post, f"{url}/v1/apply", json=PLAIN, timeout=120)
-            for _ in range(12)
-        ]
+        asked = [threads.submit(post, url, json=PLAIN) for _ in range(12)]
         try:
             until(lambda: sum(each.done() for each in asked) == 7)
             # Edits that need no target are not refused.
-            assert httpx.post(f"{url}/v1/apply", json=DIRECT).json()["text"] == MERGED
+            assert post(url, json=DIRECT).json()["text"] == MERGED
         finally:
             held.free()
         answers = [each.result() for each in asked]
@@ -212,7 +217,7 @@ def test_more_than_the_queue_holds_is_429():
 def answered(url: str) -> float:
     """Return how many requests to merge have been answered to their end."""
     name = "apply_edit_http_responses_total{"
-    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    lines = httpx.get(f"{url}/metrics", timeout=WAIT_S).text.splitlines()
     return sum(float(li.split()[-1]) for li in lines if li.startswith(name) and "/v1/" in li)
 
 
@@ -236,7 +241,7 @@ def test_a_client_that_reads_nothing_holds_up_nobody(route):
         slow.sendall(head.encode() + data)
         assert slow.recv(12) == b"HTTP/1.1 200"
         for _ in range(3):
-            assert httpx.post(f"{url}/v1/apply", json=DIRECT).json()["text"] == MERGED
+            assert post(url, json=DIRECT).json()["text"] == MERGED
         # The answer does not fit between the two sockets, so it has not been sent yet.
         assert answered(url) == 3
         rest = b""
@@ -253,9 +258,9 @@ def test_many_clients_at_once_are_answered_or_refused(url):
     barrier = threading.Barrier(50)
 
     def ask() -> list[int]:
-        barrier.wait(60)
+        barrier.wait(WAIT_S)
         statuses = []
-        with httpx.Client(base_url=url, timeout=120) as client:
+        with httpx.Client(base_url=url, timeout=WAIT_S) as client:
             for _ in range(6):
                 answer = client.post("/v1/apply", json=DIRECT)
                 statuses.append(answer.status_code)

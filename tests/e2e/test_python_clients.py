@@ -134,7 +134,8 @@ def test_relace_refuses(http):
 
 def native(url: str, body: dict) -> list[tuple[str, dict]]:
     """Return the events of a native stream."""
-    with httpx.stream("POST", f"{url}/v1/apply", json={**body, "stream": True}) as reply:
+    ask = {**body, "stream": True}
+    with httpx.stream("POST", f"{url}/v1/apply", json=ask, timeout=60) as reply:
         assert reply.status_code == 200
         assert reply.headers["content-type"].startswith("text/event-stream")
         return list(sse.read(reply.iter_lines()))
@@ -187,8 +188,8 @@ def test_a_key_is_checked_where_there_is_a_token():
             pytest.raises(openai.AuthenticationError),
         ):
             client.chat.completions.create(model="x", messages=messages, prediction=FILE)
-        assert httpx.post(f"{url}/v1/apply", json=DIRECT).status_code == 401
-        assert httpx.get(f"{url}/health").status_code == 200
+        assert httpx.post(f"{url}/v1/apply", json=DIRECT, timeout=60).status_code == 401
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
 
 
 def test_a_batch_over_the_wire(http):

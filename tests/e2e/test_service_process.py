@@ -52,7 +52,7 @@ class Running:
     def applies(self) -> float:
         """Return how many requests to the native route have been answered."""
         name = 'apply_edit_http_responses_total{route="/v1/apply",status="200"}'
-        figures = httpx.get(f"{self.url}/metrics").text.splitlines()
+        figures = httpx.get(f"{self.url}/metrics", timeout=_STOP_S).text.splitlines()
         return sum(float(line.split()[-1]) for line in figures if line.startswith(name))
 
 
