@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from apply_edit.cli.models import ConsoleProgress
 from apply_edit.errors import ApplyEditError, ConfigError, FileNotWritten
 
 if TYPE_CHECKING:
+    from apply_edit.service.loading import Loaded
     from apply_edit.service.serving import Bound, Stop
     from apply_edit.service.settings import Settings
 
@@ -58,8 +60,8 @@ _TELEMETRY = ("opentelemetry.sdk", "opentelemetry.exporter")
 def serve_command(config: Path | None, json_ready: bool, no_preload: bool, **flags: Any) -> None:  # noqa: ANN401 click hands over what it has parsed
     """Serve applies over HTTP to editors and agents on this machine.
 
-    Prints one line once it listens. Settings also come from APPLY_EDIT_* variables and from
-    --config; see docs/service.md.
+    Prints one line once it listens and the target is loaded. Settings also come from APPLY_EDIT_*
+    variables and from --config; see docs/service.md.
     """
     _require(_NEEDED, "the service", "service")
     # The web framework takes a while to import; other commands do not need it.
@@ -110,7 +112,15 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
                 stop()
                 return
             _announce(stack, settings, bound)
-            _tell(bound, json_ready=json_ready)
+            if not settings.preload:
+                _tell(bound, json_ready=json_ready)
+                return
+            # Edits that need no target are applied from now on, but who waits for the line wants
+            # to be served at once, whatever the edit.
+            loading: Future[Loaded] = app.state.loading.start()
+            loading.add_done_callback(
+                lambda done: None if done.exception() else _tell(bound, json_ready=json_ready)
+            )
 
         serving.run(app, bound, listening)
     if failures:
