@@ -37,8 +37,8 @@ class Config:
         dialect: Prompt dialect, see ``prompt.DIALECTS``; ``auto`` is the one of the model.
         min_confidence: Refuse a text of the target in which any word had a smaller probability;
             None for what was measured to be wise for the kind of edit.
-        confirm: Ask the target a second time in other words and refuse where it writes something
-            else; None for what was measured to be wise for the kind of edit.
+        confirm: Ask the target again in other words, and refuse where it writes something else;
+            None for what was measured to be wise for the kind of edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
         draft: The draft model, which guesses novel text for the router: named like the target, and
             of its tokenizer; None for no draft model.

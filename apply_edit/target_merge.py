@@ -229,31 +229,23 @@ class TargetMerge:
         return (*asked.parsed.notices, *notices_of(findings))
 
     def _confirm(self, asked: Asked, result: EditResult, log: _Log) -> None:
-        """Ask for the same once more in other words; the first answer is the draft.
+        """Ask for the same again in other words; the first answer is the draft.
 
-        A text that the target writes only for one wording of the question is a guess. Where both
-        agree the second asking costs little more than one pass.
+        A text that the target writes only for one wording of the question is a guess. Where the
+        answers agree each asking costs little more than one pass.
 
         Raises:
             LowConfidence: The answers differ.
         """
-        second = confirming(self._config.dialect)
-        wanted = self._config.confirms(asked.parsed.format)
-        if not wanted or asked.merge is not None or second is None:
+        if not self._config.confirms(asked.parsed.format) or asked.merge is not None:
             return
         job = replace(rewrites_of(asked)[0], prediction=result.text)
-        text, _ = self._write(job, log.report, second)
-        text = keep_original_bytes(asked.original, text)
-        if text == result.text:
+        for dialect in confirming(self._config.dialect):
+            text, _ = self._write(job, log.report, dialect)
+            text = keep_original_bytes(asked.original, text)
+            if text != result.text:
+                raise _unsure(result, _first_difference(result.text, text))
             log.tries.append(Try("confirm"))
-            return
-        line = _first_difference(result.text, text)
-        message = (
-            "the target writes something else when it is asked in other words, first in line "
-            f"{line}; say more precisely what to change, send a snippet or a diff instead, or use "
-            "--no-confirm"
-        )
-        raise LowConfidence(message, confidence=result.confidence, lines=[line])
 
     def _require_confidence(self, asked: Asked, result: EditResult) -> None:
         least = self._config.least_confidence(asked.parsed.format)
@@ -310,6 +302,15 @@ class TargetMerge:
             "the snippet, which is the result; --strategy model takes the target's",
         )
         return _in_place(instead, notice, result.report, (*result.tries, Try("merge")))
+
+
+def _unsure(result: EditResult, line: int) -> LowConfidence:
+    message = (
+        "the target writes something else when it is asked in other words, first in line "
+        f"{line}; say more precisely what to change, send a snippet or a diff instead, or use "
+        "--no-confirm"
+    )
+    return LowConfidence(message, confidence=result.confidence, lines=[line])
 
 
 def rewrites_of(asked: Asked, windows: Sequence[Window] | None = None) -> list[Rewrite]:

@@ -140,8 +140,8 @@ _HOW = (
     click.option(
         "--confirm/--no-confirm",
         default=None,
-        help="Ask the target twice, in other words, and refuse where it differs; by default for "
-        "instructions.",
+        help="Ask the target again in other words, and refuse where it writes something else; by "
+        "default for instructions.",
     ),
     click.option(
         "--proposer",

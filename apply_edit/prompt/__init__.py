@@ -63,10 +63,11 @@ def choose(name: str, published_as: str | None = None) -> Dialect:
     return DIALECTS[name]
 
 
-def confirming(name: str) -> str | None:
-    """Return the dialect that asks the same in other words, None where there is no such thing.
+def confirming(name: str) -> tuple[str, ...]:
+    """Return the dialects that ask the same in other words, none where there is no such thing.
 
     Models that were trained on a prompt understand no other one.
     """
-    own = {"generic": "generic-late", "generic-late": "generic", "generic-example": "generic-late"}
-    return own.get(DEFAULT if name == "auto" else name)
+    generic = ("generic", "generic-late", "generic-example")
+    name = DEFAULT if name == "auto" else name
+    return tuple(other for other in generic if other != name) if name in generic else ()

@@ -12,7 +12,7 @@ def guess(original: bytes, output: bytes, limit: int = 4) -> bytes:
 
 def test_what_followed_the_last_tokens_is_offered():
     """New text is guessed from what stood behind the same tokens."""
-    assert guess(b"left.right()", b"left.") == b"righ"
+    assert guess(b"left.right()", b"left.", 5) == b"right"
 
 
 def test_the_output_counts_as_text_before():

@@ -102,13 +102,13 @@ def test_the_drafts_of_a_window_know_what_the_edit_brings():
 
 
 def test_an_instruction_is_confirmed_in_other_words():
-    """A sentence is put to the target twice; where both answers agree, that is the result."""
+    """A sentence is put to the target in three ways; where they agree, that is the result."""
     seen = []
     engine = writing_engine(lambda prompt: seen.append(prompt) or "a = 2\n")
     result = Applier(engine=engine).apply("a = 1\n", None, instruction="a is 2")
     assert (result.text, result.strategy) == ("a = 2\n", "model")
-    assert tried(result) == [("file", None), ("confirm", None)]
-    assert len(set(seen)) == 2
+    assert tried(result) == [("file", None), ("confirm", None), ("confirm", None)]
+    assert len(set(seen)) == 3
 
 
 def test_an_answer_that_hangs_on_the_wording_is_refused():
@@ -127,5 +127,5 @@ def test_a_trained_prompt_is_not_put_in_other_words():
     config = Config(dialect="generic-late", confirm=False)
     once = Applier(config, engine=engine).apply("a = 1\n", None, instruction="a is 2")
     assert tried(once) == [("file", None)]
-    assert confirming("fastapply") is None
-    assert confirming("auto") == "generic-late"
+    assert confirming("fastapply") == ()
+    assert confirming("auto") == ("generic-late", "generic-example")
