@@ -128,7 +128,8 @@ class Engine:
         from apply_edit.decode.runner import Alone
 
         watcher = observer or SilentObserver()
-        prompt = choose(settings.dialect, self.published_as).render(job.task)
+        dialect = choose(settings.dialect, self.published_as)
+        prompt = dialect.render(job.task)
         prompt_ids, num_shared = self._encode(prompt)
         expected = self._expected_tokens(job)
         limit = settings.max_new_tokens or expected * 5 // 4 + 256
@@ -162,7 +163,9 @@ class Engine:
             watcher.explained([explain_line(decision) for decision in policy.decisions])
         output.report.load_s, self.load_s = self.load_s, 0.0
         output.report.draft_s = 0.0 if novel is None else novel.seconds
-        return parse(prompt, output.text), replace(output, lines=self._line_scores(output))
+        return parse(prompt, output.text), replace(
+            output, lines=self._line_scores(output), dialect=dialect.name
+        )
 
     def prewarm(
         self,

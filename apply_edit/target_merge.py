@@ -76,6 +76,7 @@ class _Log:
 
     report: Report = field(default_factory=Report)
     tries: list[Try] = field(default_factory=list)
+    dialect: str = ""
 
 
 class TargetMerge:
@@ -171,6 +172,7 @@ class TargetMerge:
         shift = 0
         for job in rewrites_of(asked, windows):
             text, output = self._write(job, log.report, self._config.dialect)
+            log.dialect = output.dialect
             start = 0 if windows is None else windows[len(answers)].start
             hunks += hunk_scores(job.original, text, output.lines, start + shift)
             least += [least_sure(output.lines)] if output.lines else []
@@ -240,7 +242,7 @@ class TargetMerge:
         if not self._config.confirms(asked.parsed.format) or asked.merge is not None:
             return
         job = replace(rewrites_of(asked)[0], prediction=result.text)
-        for dialect in confirming(self._config.dialect):
+        for dialect in confirming(log.dialect):
             text, _ = self._write(job, log.report, dialect)
             text = keep_original_bytes(asked.original, text)
             if text != result.text:

@@ -231,8 +231,8 @@ class Try:
     """One try at a text that the target was asked for.
 
     Args:
-        scope: What the target saw: ``file``, ``windows`` or ``wider`` windows; ``merge`` is the
-            deterministic merge, which needs no target.
+        scope: What the target saw: ``file``, ``windows`` or ``wider`` windows; ``confirm`` is the
+            same file in other words, ``merge`` the deterministic merge, which needs no target.
         refused: Code of the error that ended the try, None where its text was good.
         message: What was wrong.
     """

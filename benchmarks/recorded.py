@@ -85,7 +85,8 @@ class Replayer:
         text = unpacked(known["text"], shown_lines(job))
         output = Output("", (0,) * known["tokens"], known["finish"], Report())
         num_lines = len(split_lines(text)) + 1
-        return text, replace(output, lines=dense(known["sure"], num_lines))
+        scores = dense(known["sure"], num_lines)
+        return text, replace(output, lines=scores, dialect=settings.dialect)
 
     def take(self):
         """Return what was written since the last call."""

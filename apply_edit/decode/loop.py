@@ -32,6 +32,7 @@ class Output:
         report: Counts and times.
         logprobs: The target's log-probability of each id where the request asks for them.
         lines: How sure the target was of each line; filled in by who knows the bytes of tokens.
+        dialect: The prompt dialect that it was asked in; filled in by who asked.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Output:
     report: Report
     logprobs: tuple[float, ...] = ()
     lines: tuple[LineScore, ...] = ()
+    dialect: str = ""
 
 
 class Transcript:

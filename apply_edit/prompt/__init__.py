@@ -69,5 +69,4 @@ def confirming(name: str) -> tuple[str, ...]:
     Models that were trained on a prompt understand no other one.
     """
     generic = ("generic", "generic-late", "generic-example")
-    name = DEFAULT if name == "auto" else name
     return tuple(other for other in generic if other != name) if name in generic else ()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from apply_edit import Applier, Config
@@ -121,11 +123,23 @@ def test_an_answer_that_hangs_on_the_wording_is_refused():
     assert result.text == "a = 2\n"
 
 
+class Trained:
+    """An engine whose model was trained on a prompt of its own."""
+
+    def __init__(self):
+        self.inner = writing_engine("a = 2\n")
+        self.asked = 0
+
+    def rewrite(self, *args):
+        """Write, and say in which dialect."""
+        self.asked += 1
+        text, output = self.inner.rewrite(*args)
+        return text, replace(output, dialect="fastapply")
+
+
 def test_a_trained_prompt_is_not_put_in_other_words():
-    """A model that knows one prompt is asked once."""
-    engine = writing_engine("a = 2\n")
-    config = Config(dialect="generic-late", confirm=False)
-    once = Applier(config, engine=engine).apply("a = 1\n", None, instruction="a is 2")
-    assert tried(once) == [("file", None)]
-    assert confirming("fastapply") == ()
-    assert confirming("auto") == ("generic-late", "generic-example")
+    """A model that knows one prompt is asked once; any other is asked in all the other ways."""
+    engine = Trained()
+    result = Applier(engine=engine).apply("a = 1\n", None, instruction="a is 2")
+    assert (tried(result), engine.asked) == ([("file", None)], 1)
+    assert confirming("generic-late") == ("generic", "generic-example")
