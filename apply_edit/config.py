@@ -13,8 +13,7 @@ Scope = Literal["auto", "file", "windows"]
 DraftDtype = Literal["auto", "int8", "float32", "bfloat16", "float16"]
 DEFAULT_TARGET = "qwen2.5-coder-1.5b-instruct"
 LONGEST_GAMMA = 4096
-# Chosen by measurement, see docs/accuracy.md: an instruction has no second opinion beside it.
-LEAST_CONFIDENCE: dict[EditFormat, float] = {}
+# An instruction has no second opinion beside it; chosen by measurement, see docs/accuracy.md.
 CONFIRMED = frozenset({EditFormat.INSTRUCTION})
 
 
@@ -36,7 +35,7 @@ class Config:
         max_new_tokens: Limit of the output; None derives it from the size of file and edit.
         dialect: Prompt dialect, see ``prompt.DIALECTS``; ``auto`` is the one of the model.
         min_confidence: Refuse a text of the target in which any word had a smaller probability;
-            None for what was measured to be wise for the kind of edit.
+            None for no such threshold.
         confirm: Ask the target again in other words, and refuse where it writes something else;
             None for what was measured to be wise for the kind of edit.
         proposer: Name of the draft source, see ``proposers.NAMES``.
@@ -81,12 +80,6 @@ class Config:
         if self.draft is not None and self.proposer != "router":
             message = f"a draft model works with the router; proposer is {self.proposer!r}"
             raise ConfigError(message, option="draft")
-
-    def least_confidence(self, edit_format: EditFormat) -> float:
-        """Return the probability that the target must give to every word of its text."""
-        if self.min_confidence is not None:
-            return self.min_confidence
-        return LEAST_CONFIDENCE.get(edit_format, 0.0)
 
     def confirms(self, edit_format: EditFormat) -> bool:
         """Tell whether the target is asked twice."""

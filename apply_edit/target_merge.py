@@ -250,8 +250,8 @@ class TargetMerge:
             log.tries.append(Try("confirm"))
 
     def _require_confidence(self, asked: Asked, result: EditResult) -> None:
-        least = self._config.least_confidence(asked.parsed.format)
-        if result.confidence is None or result.confidence >= least:
+        least = self._config.min_confidence
+        if least is None or result.confidence is None or result.confidence >= least:
             return
         if asked.merge is not None and result.text == asked.merge.text:
             # A second opinion that was formed without the target is worth more than its doubts.
