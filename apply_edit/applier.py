@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from apply_edit import edits, guard
+from apply_edit.asked import Asked
 from apply_edit.config import Config
 from apply_edit.direct import apply_file_edit, apply_whole, select_file
 from apply_edit.engine import Engine
@@ -30,7 +31,7 @@ from apply_edit.merge import merge_lazy
 from apply_edit.models import Progress, locate
 from apply_edit.rewriting import Observer, SilentObserver, Writes
 from apply_edit.syntax import language_of
-from apply_edit.target_merge import Asked, TargetMerge
+from apply_edit.target_merge import TargetMerge
 from apply_edit.text import dominant_newline
 from apply_edit.types import EditFormat, EditResult, Finding, LazyMerge, ParsedEdit, notices_of
 

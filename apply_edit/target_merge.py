@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from apply_edit import guard
 from apply_edit.align import keep_original_bytes
+from apply_edit.asked import Asked, rewrites_of
 from apply_edit.confidence import hunk_scores, least_sure
 from apply_edit.config import Config
 from apply_edit.errors import (
@@ -35,39 +36,14 @@ from apply_edit.prompt import confirming
 from apply_edit.report import Report
 from apply_edit.rewriting import DecodeSettings, Observer, Rewrite, Writes
 from apply_edit.scope import SMALL_FILE, Window, find_windows, put_back
-from apply_edit.syntax import language_of
 from apply_edit.text import split_lines, strip_end
-from apply_edit.types import EditResult, HunkScore, LazyMerge, Notice, ParsedEdit, Try, notices_of
+from apply_edit.types import EditResult, HunkScore, Notice, Try, notices_of
 
 if TYPE_CHECKING:
     from apply_edit.decode.loop import Output
 
 # What another try, or another text, can mend.
 _Mendable = (GuardRefused, LowConfidence, OutputTruncated, PromptTooLong)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One merge that the target is asked for.
-
-    Args:
-        original: The file.
-        parsed: The edit.
-        path: Path of the file.
-        patch: A structured edit as it was written, None for other formats.
-        merge: The deterministic merge of a lazy snippet, None where there is no single one.
-    """
-
-    original: str
-    parsed: ParsedEdit
-    path: str | None
-    patch: str | None = None
-    merge: LazyMerge | None = None
-
-    @property
-    def language(self) -> str | None:
-        """Language of the file, None where unknown."""
-        return language_of(self.path, self.original)
 
 
 @dataclass(slots=True)
@@ -313,41 +289,6 @@ def _unsure(result: EditResult, line: int) -> LowConfidence:
         "--no-confirm"
     )
     return LowConfidence(message, confidence=result.confidence, lines=[line])
-
-
-def rewrites_of(asked: Asked, windows: Sequence[Window] | None = None) -> list[Rewrite]:
-    """Return the texts that the target has to write: one per window, or the whole file.
-
-    Args:
-        asked: What is asked.
-        windows: The windows; None for the whole file.
-    """
-    parsed, language = asked.parsed, asked.language
-    if windows is None:
-        merge = asked.merge
-        return [
-            Rewrite(
-                asked.original,
-                snippet=parsed.snippet,
-                patch=asked.patch,
-                instruction=parsed.instruction,
-                prediction=None if merge is None else merge.text,
-                prediction_spans=() if merge is None else merge.spans,
-                language=language,
-            )
-        ]
-    return [
-        Rewrite(
-            window.text,
-            snippet=window.snippet,
-            instruction=parsed.instruction,
-            prediction=window.prediction,
-            prediction_spans=window.prediction_spans,
-            is_part=True,
-            language=language,
-        )
-        for window in windows
-    ]
 
 
 def _in_place(

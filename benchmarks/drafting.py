@@ -41,12 +41,12 @@ from pathlib import Path
 import proposers
 from apply_edit import edits
 from apply_edit.applier import predict
+from apply_edit.asked import Asked, rewrites_of
 from apply_edit.engine import Engine
 from apply_edit.errors import ApplyEditError
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
 from apply_edit.rewriting import Rewrite
-from apply_edit.target_merge import Asked, rewrites_of
 from apply_edit.text import with_newlines
 from apply_edit.types import EditFormat
 from proposers import Draft, Nothing, References, Router

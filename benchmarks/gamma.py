@@ -28,6 +28,7 @@ import numpy as np
 
 from apply_edit import edits
 from apply_edit.applier import predict
+from apply_edit.asked import Asked, rewrites_of
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.acceptance import Acceptance
 from apply_edit.decode.cost import PassCost
@@ -39,7 +40,6 @@ from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import Engine
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
-from apply_edit.target_merge import Asked, rewrites_of
 from benchmarks.cases import case_folder
 from proposers import Draft, Proposer, References, create
 

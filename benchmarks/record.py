@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from apply_edit import edits
 from apply_edit.applier import predict
+from apply_edit.asked import Asked, rewrites_of
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.engine import Engine
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
 from apply_edit.rewriting import DecodeSettings, Rewrite
-from apply_edit.target_merge import Asked, rewrites_of
 from apply_edit.text import SourceText, with_newlines
 from tests.fixture_cases import FixtureCase, load_all
 from tests.regression.recordings import FILE, Recording, load, save
