@@ -13,17 +13,11 @@ from dataclasses import asdict, replace
 
 from apply_edit.decode.confidence import LineScore
 from apply_edit.decode.loop import Output
-from apply_edit.errors import ApplyEditError
+from apply_edit.errors import ModelNotFound
 from apply_edit.report import Report
 from apply_edit.text import split_lines
 
 _SURE = -0.005
-
-
-class NotRecordedError(ApplyEditError):
-    """The target was never asked this."""
-
-    code = "not_recorded"
 
 
 class Recorder:
@@ -74,13 +68,13 @@ class Replayer:
         """Return the recorded text.
 
         Raises:
-            NotRecordedError: There is none.
+            ModelNotFound: The target was never asked this.
         """
         del rest
         known = self._known.get(key(job, settings.dialect))
         if known is None:
             message = "the recording has no answer to this; record it with --target NAME"
-            raise NotRecordedError(message)
+            raise ModelNotFound(message)
         self._written.append(known)
         text = unpacked(known["text"], shown_lines(job))
         output = Output("", (0,) * known["tokens"], known["finish"], Report())

@@ -84,11 +84,13 @@ def test_snippets_derived_from_our_own_sources(seed):
     rng = random.Random(seed)
     counts: Counter[str] = Counter()
     wrong: list[str] = []
-    files = sorted((ROOT / "apply_edit").rglob("*.py"))
-    for path in rng.sample(files, min(40, len(files))):
-        original = path.read_text(encoding="utf-8")
-        if original.count("\n") < 60:
-            continue
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "apply_edit").rglob("*.py"))
+    }
+    long = [path for path, text in texts.items() if text.count("\n") >= 60]
+    for path in rng.sample(long, len(long)):
+        original = texts[path]
         expected = random_edit(original, rng)
         manner = random_manner(rng)
         snippet = make_snippet(original, expected, "python", manner)
@@ -103,7 +105,10 @@ def test_snippets_derived_from_our_own_sources(seed):
         counts["ok" if good else "wrong"] += 1
         if not good:
             wrong.append(f"{path.name}: {manner}")
-    assert counts["ok"] >= 10
+        if counts.total() == 30:
+            break
+    # Many random edits are no Python and are left out.
+    assert counts["ok"] >= 20
     assert counts["ok"] > 3 * counts["refused"], counts
     # One in a hundred at the most; a sample of this size leaves room for none.
     assert not wrong

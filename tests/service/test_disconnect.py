@@ -67,15 +67,17 @@ def test_a_queued_request_that_is_closed_never_reaches_the_target(stream):
         queued = ask(url, {**PLAIN, "stream": stream})
         until(lambda: pool.model.inside == 2)
         queued.close()
-        until(lambda: any(errand.stopped() for errand in list(pool._errands)))
+        # Stopped, or gone already by the time that one looks.
+        until(lambda: len(pool._errands) < 2 or any(e.stopped() for e in list(pool._errands)))
         held.free()
         until(lambda: pool.model.inside == 0)
         answer = first.recv(1 << 20)
         assert answer.startswith(b"HTTP/1.1 200")
-        # The prompt, and a pass for each byte of the answer and for its closing tag.
+        # The prompt, and a pass for each byte of the answer and for its closing tag; three times,
+        # because an instruction is confirmed in two other wordings.
         stats = app.state.loading.stats()
         assert stats.cancelled == 1
-        assert stats.passes <= len(MERGED) + len("</updated-code>") + 2
+        assert stats.passes <= 3 * (len(MERGED) + len("</updated-code>") + 2)
         first.close()
 
 
