@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from apply_edit import guard
@@ -86,7 +87,8 @@ class TargetMerge:
             PromptTooLong: File and edit do not fit the context, and nothing can take its place.
         """
         log = _Log()
-        instead = self._instead_of_target(asked)
+        # Checked when it is first needed: mostly the target writes the same text.
+        instead = cache(lambda: self._instead_of_target(asked))
         refusal: ApplyEditError | None = None
         for scope, windows in self._scopes(asked):
             try:
@@ -94,7 +96,7 @@ class TargetMerge:
             except _Mendable as error:
                 refusal = refusal or error
                 log.tries.append(Try(scope, error.code, error.message))
-                if instead is not None and self._config.strategy != "model":
+                if self._config.strategy != "model" and instead() is not None:
                     break
                 continue
             log.tries.append(Try(scope))
@@ -102,13 +104,14 @@ class TargetMerge:
             result = replace(result, tries=tuple(log.tries), report=log.report)
             return self._settled(asked, result, instead)
         assert refusal is not None  # noqa: S101 there is at least one scope
-        if instead is None:
+        merged = instead()
+        if merged is None:
             raise refusal
         notice = Notice(
             "model_refused",
             f"no text of the target was used ({refusal.message}); this is the deterministic merge",
         )
-        return _in_place(instead, notice, log.report, (*log.tries, Try("merge")))
+        return _in_place(merged, notice, log.report, (*log.tries, Try("merge")))
 
     def _scopes(self, asked: Asked) -> Iterator[tuple[str, list[Window] | None]]:
         """Yield what the target is to see: first the windows or the file, then something wider."""
@@ -261,7 +264,9 @@ class TargetMerge:
             (*warnings, *asked.merge.notices),
         )
 
-    def _settled(self, asked: Asked, result: EditResult, instead: EditResult | None) -> EditResult:
+    def _settled(
+        self, asked: Asked, result: EditResult, instead: Callable[[], EditResult | None]
+    ) -> EditResult:
         """Decide between the target's text and the deterministic merge where they differ.
 
         A merge that has one plain reading is right more often than a small model (the figures are
@@ -271,7 +276,8 @@ class TargetMerge:
             return result
         if result.text == asked.merge.text:
             return replace(result, agreement=True)
-        if self._config.strategy == "model" or instead is None:
+        merged = None if self._config.strategy == "model" else instead()
+        if merged is None:
             return replace(result, agreement=False)
         line = _first_difference(result.text, asked.merge.text)
         notice = Notice(
@@ -279,7 +285,7 @@ class TargetMerge:
             f"the target's text was not used: in line {line} it differs from the plain reading of "
             "the snippet, which is the result; --strategy model takes the target's",
         )
-        return _in_place(instead, notice, result.report, (*result.tries, Try("merge")))
+        return _in_place(merged, notice, result.report, (*result.tries, Try("merge")))
 
 
 def _unsure(result: EditResult, line: int) -> LowConfidence:
