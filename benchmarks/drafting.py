@@ -42,12 +42,12 @@ import proposers
 from apply_edit import edits
 from apply_edit.applier import predict
 from apply_edit.asked import Asked, rewrites_of
+from apply_edit.encoding import shown_text
 from apply_edit.engine import Engine
 from apply_edit.errors import ApplyEditError
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
 from apply_edit.rewriting import Rewrite
-from apply_edit.text import with_newlines
 from apply_edit.types import EditFormat
 from proposers import Draft, Nothing, References, Router
 
@@ -209,7 +209,7 @@ def _task(case, engine):
     asked = Asked(original, parsed, path, edit if structured else None, prediction)
     job = rewrites_of(asked)[0]
     prompt = DIALECTS[DEFAULT].render(job.task)
-    expected = shown(case["expected"])
+    expected = shown_text(case["expected"])
     return Task(
         case["id"],
         job,
@@ -218,14 +218,8 @@ def _task(case, engine):
         tuple(engine.tokenizer.encode_data(expected)),
         expected,
         prompt.stop,
-        None if prediction is None else shown(prediction.text) == expected,
+        None if prediction is None else shown_text(prediction.text) == expected,
     )
-
-
-def shown(text):
-    """Return a text as the target writes it: LF, with a final newline."""
-    lf = with_newlines(text, "\n")
-    return lf if lf.endswith("\n") else lf + "\n"
 
 
 @dataclass(frozen=True)

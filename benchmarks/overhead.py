@@ -11,7 +11,8 @@ import statistics
 import time
 from dataclasses import replace
 
-from benchmarks.drafting import SETS, replay, shown
+from apply_edit.encoding import shown_text
+from benchmarks.drafting import SETS, replay
 
 GAMMA = 256
 
@@ -26,7 +27,7 @@ def measure(tasks, engine, least):
     """
     originals, expected, size = [], [], 0
     for task in tasks:
-        originals.append(shown(task.job.original))
+        originals.append(shown_text(task.job.original))
         expected.append(task.expected)
         size += len(task.references.original)
         if size >= least:

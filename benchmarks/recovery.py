@@ -27,9 +27,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import proposers
+from apply_edit.encoding import shown_text
 from apply_edit.match.ladder import changes
 from apply_edit.text import split_lines
-from benchmarks.drafting import replay, shown
+from benchmarks.drafting import replay
 from proposers import References, Router
 
 # Right for so many tokens: copying, not coincidence. Shorter pieces are not measured.
@@ -137,7 +138,7 @@ def table(tasks, tokenizer, gamma):
     """Measure all cases; print and return a row per kind of edit."""
     found = collections.defaultdict(list)
     for task in tasks:
-        original = shown(task.job.original)
+        original = shown_text(task.job.original)
         dice = random.Random(task.name)
         for origin, edits in (
             ("case", of_case(original, task.expected)),
@@ -172,7 +173,7 @@ def renames(tasks, tokenizer, gamma):
     """Rename a word in each original; print and return tokens per pass without and with echo."""
     counts = collections.Counter()
     for task in tasks:
-        original = shown(task.job.original)
+        original = shown_text(task.job.original)
         for _, pieces in _renamed(original, random.Random(task.name)):
             target = tuple(tokenizer.encode_data("".join(piece.text for piece in pieces)))
             references = References(tuple(tokenizer.encode_data(original)), view=tokenizer)
