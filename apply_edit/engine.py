@@ -22,12 +22,13 @@ from proposers import WALL, Proposer, References
 
 if TYPE_CHECKING:
     from apply_edit.decode.acceptance import Acceptance
+    from apply_edit.decode.branches import Branches
     from apply_edit.decode.confidence import LineScore
     from apply_edit.decode.cost import PassCost
     from apply_edit.decode.draft_target import DraftTarget
-    from apply_edit.decode.gamma import GammaPolicy
     from apply_edit.decode.loop import Output
     from apply_edit.decode.novel_drafts import NovelDrafts
+    from apply_edit.decode.policy import GammaPolicy
     from apply_edit.decode.row import Event, Request
     from apply_edit.decode.runner import Prefilled, Runner
     from apply_edit.decode.target import Target
@@ -65,6 +66,7 @@ class Engine:
         self._draft = draft
         self._cost = cost
         self._acceptance: Acceptance | None = None
+        self._branches: Branches | None = None
 
     @classmethod
     def load(
@@ -160,6 +162,7 @@ class Engine:
         output = runner.run(request, proposer, policy, watch, cancelled)
         if isinstance(policy, CostGamma):
             self._acceptance = policy.acceptance.carried()
+            self._branches = policy.branches.carried()
             watcher.explained([explain_line(decision) for decision in policy.decisions])
         output.report.load_s, self.load_s = self.load_s, 0.0
         output.report.draft_s = 0.0 if novel is None else novel.seconds
@@ -202,7 +205,8 @@ class Engine:
 
     def _policy(self, gamma: int | Literal["auto"], expected_tokens: int) -> GammaPolicy:
         from apply_edit.decode.cost import PassCost
-        from apply_edit.decode.gamma import CostGamma, FixedGamma
+        from apply_edit.decode.gamma import CostGamma
+        from apply_edit.decode.policy import FixedGamma
 
         if gamma != "auto":
             return FixedGamma(gamma)
@@ -210,6 +214,7 @@ class Engine:
         return CostGamma(
             self._cost,
             self._acceptance,
+            self._branches,
             expected_tokens=expected_tokens,
             learns_cost=self._runner is None or not self._runner.shares_passes,
         )

@@ -15,7 +15,7 @@ import time
 from statistics import median
 
 from apply_edit.decode.batch import Batch
-from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.decode.transformers_target import TransformersTarget, load

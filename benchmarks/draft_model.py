@@ -31,9 +31,10 @@ import torch
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.cost import PassCost
 from apply_edit.decode.draft_target import DraftTarget, load_draft_target
-from apply_edit.decode.gamma import CostGamma, FixedGamma
+from apply_edit.decode.gamma import CostGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.novel_drafts import NovelDrafts
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block
 from apply_edit.decode.tokens import TextTokenizer

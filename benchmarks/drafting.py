@@ -2,7 +2,7 @@
 
     python -m benchmarks.drafting FILES... [--target replay|NAME] [--draft NAME] [--gamma-max N]
         [--formats lazy] [--sets none,router] [--limit N] [--longest N] [--json OUT]
-        [--recovery | --renames | --overhead N]
+        [--recovery [--branches N] | --renames | --overhead N]
 
 The *replay* target writes the expected text as the real tokenizer splits it, so that figures do not
 depend on a model's mistakes; with the NAME of a model the real target writes. ``--recovery`` prints
@@ -18,7 +18,7 @@ The sets, each with the texts that it may copy from:
     cursor           the original, through one cursor
     copy             the original, with everything that the router knows (an instruction's case)
     copy no echo     the same without renames
-    copy tree        the same as copy, as a token tree of up to 8 branches (replay only)
+    copy tree        the same as copy, as a token tree of up to 16 branches (replay only)
     cursor+snippet   original and snippet
     prediction       those and the deterministic merge, where it has one
     echo             those, renames applied
@@ -53,7 +53,7 @@ from proposers import Draft, Nothing, References, Router
 
 TOKENIZER = "qwen2.5-coder-1.5b-instruct"
 # Sets that offer a token tree, and its most branches.
-BRANCHES = {"copy tree": 8}
+BRANCHES = {"copy tree": 16}
 
 
 @dataclass(frozen=True)
@@ -295,8 +295,8 @@ def run_replay(options, engine, names):
 
 def run_real(options, engine, names):
     """Decode all cases with the real target and every set."""
-    from apply_edit.decode.gamma import FixedGamma
     from apply_edit.decode.loop import Decoding
+    from apply_edit.decode.policy import FixedGamma
     from apply_edit.decode.row import Request
 
     tallies = {name: Tally() for name in names}
@@ -397,9 +397,10 @@ def _of_one_kind(options, engine):
     if options.recovery or options.renames:
         from benchmarks import recovery
 
-        name = "recovery" if options.recovery else "renames"
-        measured = recovery.table if options.recovery else recovery.renames
-        return {name: measured(tasks(options, engine), engine.tokenizer, options.gamma_max)}
+        what = (tasks(options, engine), engine.tokenizer, options.gamma_max)
+        if options.renames:
+            return {"renames": recovery.renames(*what)}
+        return {"recovery": recovery.table(*what, options.branches)}
     return None
 
 
@@ -419,6 +420,9 @@ def _options(argv):
     parser.add_argument("--longest", type=int, default=1 << 30, help="tokens of prompt and output")
     parser.add_argument("--json", metavar="OUT", help="write figures to this file")
     parser.add_argument("--recovery", action="store_true", help="how soon copying resumes")
+    parser.add_argument(
+        "--branches", type=int, default=1, help="with --recovery: most drafts of a token tree"
+    )
     parser.add_argument("--renames", action="store_true", help="what echo brings for a rename")
     parser.add_argument(
         "--overhead", type=int, metavar="N", help="time per call in a file of at least N tokens"

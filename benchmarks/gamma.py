@@ -31,12 +31,15 @@ from apply_edit.applier import predict
 from apply_edit.asked import Asked, rewrites_of
 from apply_edit.config import DEFAULT_TARGET
 from apply_edit.decode.acceptance import Acceptance
+from apply_edit.decode.branches import Branches
 from apply_edit.decode.cost import PassCost
-from apply_edit.decode.gamma import CostGamma, FixedGamma, explain_line
+from apply_edit.decode.gamma import CostGamma, explain_line
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block
 from apply_edit.decode.tokens import TextTokenizer
+from apply_edit.decode.tree import depths
 from apply_edit.engine import Engine
 from apply_edit.models import locate
 from apply_edit.prompt import DEFAULT, DIALECTS
@@ -85,10 +88,11 @@ class ReplayTarget:
 
     def score(self, blocks: Sequence[Block]) -> list[ReplayScores]:
         (block,) = blocks
+        base = self._length
         self._length += len(block.ids)
         # The prompt is one token, so the token behind position n is script[n].
-        start = self._length - block.wanted
-        return [ReplayScores(self._script[start : self._length], block.wanted)]
+        places = depths(block.parents or range(-1, len(block.ids) - 1))[-block.wanted :]
+        return [ReplayScores(self._script, [base + place for place in places])]
 
     def rollback(self, row: int, length: int) -> None:
         del row
@@ -110,14 +114,16 @@ class Peak:
 
 
 class ReplayScores:
-    def __init__(self, wanted: Sequence[int], num_rows: int) -> None:
-        self._wanted = wanted
-        self.num_rows = num_rows
+    def __init__(self, script: Sequence[int], places: Sequence[int]) -> None:
+        self._script = script
+        self._places = places
+        self.num_rows = len(places)
 
     def logits(self, start: int, stop: int) -> list[Peak]:
         # Behind the script only what is behind a stop is asked for.
         return [
-            Peak(self._wanted[i] if i < len(self._wanted) else _EOS) for i in range(start, stop)
+            Peak(self._script[place] if place < len(self._script) else _EOS)
+            for place in self._places[start:stop]
         ]
 
 
@@ -143,8 +149,9 @@ class Always:
 class Timed:
     """Replaces the wall time that the loop measured by T, and hands on to a policy."""
 
-    def __init__(self, policy, cost: PassCost) -> None:
+    def __init__(self, policy, cost: PassCost, branches: bool) -> None:
         self._policy = policy
+        self._branches = branches
         self._cost = cost
         self.think_s = 0.0
         self.passes = 0
@@ -157,6 +164,16 @@ class Timed:
         gamma = self._policy.choose(draft, prefix_length, head)
         self.think_s += time.perf_counter() - started
         return gamma
+
+    @property
+    def is_branching(self) -> bool:
+        return self._branches and self._policy.is_branching
+
+    def branch(self, others: Sequence[Draft]) -> list[Draft]:
+        started = time.perf_counter()
+        chosen = self._policy.branch(others)
+        self.think_s += time.perf_counter() - started
+        return chosen
 
     def observe(self, record, ids) -> None:
         started = time.perf_counter()
@@ -221,11 +238,11 @@ def _maker(name: str, task: Task, other: Task, seed: int):
     return lambda: create("router", texts)
 
 
-def run(task: Task, proposer: Proposer, policy, cost: PassCost):
+def run(task: Task, proposer: Proposer, policy, cost: PassCost, *, branches: bool = True):
     """Decode one task; return seconds by T, passes and seconds that the policy itself took."""
     target = ReplayTarget(task.output)
     request = Request((0,), len(task.output), eos_ids=frozenset({_EOS}))
-    timed = Timed(policy, cost)
+    timed = Timed(policy, cost, branches)
     output = Decoding(target, NoText(), request, proposer, timed).run()
     if output.ids != task.output:
         message = "the replay wrote something else than its script"
@@ -244,7 +261,7 @@ def measure(name: str, jobs, costs: dict[str, PassCost], explain: bool):
         else:
             widths = list(
                 itertools.chain.from_iterable(
-                    run(task, make(), FixedGamma(gamma), costs["cpu"])[0] for task, make in jobs
+                    run(task, make(), FixedGamma(gamma), _cost("cpu"))[0] for task, make in jobs
                 )
             )
         for cost, table in costs.items():
@@ -252,30 +269,36 @@ def measure(name: str, jobs, costs: dict[str, PassCost], explain: bool):
     counts = {}
     for cost, table in costs.items():
         seconds[cost]["uncalibrated"] = _uncalibrated(cost, table, jobs)
-        total, passes, think = 0.0, 0, 0.0
-        acceptance = Acceptance()
-        worst = 0.0
-        for task, make in jobs:
-            policy = CostGamma(
-                table, acceptance, expected_tokens=len(task.output), learns_cost=False
-            )
-            widths, spent = run(task, make(), policy, table)
-            acceptance = policy.acceptance.carried()
-            total += _sum(table, widths)
-            worst = max(worst, _sum(table, widths) / _sum(table, [1] * len(task.output)))
-            passes += len(widths)
-            think += spent
-            if explain:
-                for decision in policy.decisions:
-                    print(explain_line(decision))
-        seconds[cost]["auto"] = total
-        counts[cost] = {
-            "tokens": tokens,
-            "passes": passes,
-            "policy_ms_per_pass": round(1000 * think / passes, 3),
-            "worst_over_plain": round(worst, 3),
-        }
+        seconds[cost]["linear"] = _auto(table, jobs, branches=False)["seconds"]
+        auto = _auto(table, jobs, explain=explain)
+        seconds[cost]["auto"] = auto.pop("seconds")
+        counts[cost] = {"tokens": tokens, **auto}
     return seconds, counts
+
+
+def _auto(table: PassCost, jobs, *, branches: bool = True, explain: bool = False):
+    """Run the policy over all jobs; return its seconds by T and counts."""
+    total, passes, think, worst = 0.0, 0, 0.0, 0.0
+    acceptance, trees = Acceptance(), Branches()
+    for task, make in jobs:
+        policy = CostGamma(
+            table, acceptance, trees, expected_tokens=len(task.output), learns_cost=False
+        )
+        widths, spent = run(task, make(), policy, table, branches=branches)
+        acceptance, trees = policy.acceptance.carried(), policy.branches.carried()
+        total += _sum(table, widths)
+        worst = max(worst, _sum(table, widths) / _sum(table, [1] * len(task.output)))
+        passes += len(widths)
+        think += spent
+        if explain:
+            for decision in policy.decisions:
+                print(explain_line(decision))
+    return {
+        "seconds": total,
+        "passes": passes,
+        "policy_ms_per_pass": round(1000 * think / passes, 3),
+        "worst_over_plain": round(worst, 3),
+    }
 
 
 def _uncalibrated(name: str, table: PassCost, jobs) -> float:
@@ -342,6 +365,7 @@ def _show(name: str, seconds, counts) -> None:
             f"{name:12} {cost:5} {counts[cost]['tokens']:7} tokens  auto {auto:9.1f} s "
             f"in {counts[cost]['passes']} passes, {auto / plain:.3f} of plain "
             f"(worst case {counts[cost]['worst_over_plain']:.3f}), "
+            f"{auto / by_policy['linear']:.3f} of one draft a pass, "
             f"{auto / fixed[best]:.3f} of best fixed ({best}), uncalibrated "
             f"{by_policy['uncalibrated'] / fixed[best]:.3f}; fixed / auto: {row}; "
             f"policy {counts[cost]['policy_ms_per_pass']:.2f} ms a pass",

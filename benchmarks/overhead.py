@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 
 from apply_edit.encoding import shown_text
-from benchmarks.drafting import SETS, replay
+from benchmarks.drafting import BRANCHES, SETS, replay
 
 GAMMA = 256
 
@@ -38,13 +38,14 @@ def measure(tasks, engine, least):
     print(f"{'set':<9} {'passes':>7} {'mean ms':>8} {'p99 ms':>8} {'max ms':>8} {'build ms':>9}")
     rows = {}
     # With a prediction, copying throughout; without, lost at every edit.
-    for name, prediction in (("router", target), ("copy", None)):
+    for name, prediction in (("router", target), ("copy", None), ("copy tree", None)):
         texts = {"original": original, "snippet": (), "prediction": prediction}
         references = replace(task.references, **texts, prediction_edits=())
         started = time.thread_time()
         proposer = SETS[name](replace(task, references=references))
         build_ms = 1e3 * (time.thread_time() - started)
-        times = sorted(1e3 * one.seconds for one in replay(proposer, target, GAMMA))
+        passes = replay(proposer, target, GAMMA, BRANCHES.get(name, 1))
+        times = sorted(1e3 * one.seconds for one in passes)
         row = {
             "passes": len(times),
             "mean_ms": round(statistics.fmean(times), 4),

@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 from apply_edit.config import DEFAULT_TARGET
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.engine import Engine
 from apply_edit.models import locate

@@ -105,12 +105,16 @@ def _scrambled(line, dice):
     return _NAME.sub(lambda name: "".join(dice.sample(name[0], len(name[0]))), line)
 
 
-def passes_to_recover(original, pieces, tokenizer, gamma):
-    """Return (told, border) passes for each divergence; None where copying never resumed."""
+def passes_to_recover(original, pieces, tokenizer, gamma, branches=1):
+    """Return (told, border) passes for each divergence; None where copying never resumed.
+
+    One draft a pass is a cursor's, several are the router's.
+    """
     text = "".join(piece.text for piece in pieces)
     target = tuple(tokenizer.encode_data(text))
     references = References(tuple(tokenizer.encode_data(original)), view=tokenizer)
-    passes = replay(proposers.create("cursor", references), target, gamma)
+    proposer = proposers.create("cursor" if branches == 1 else "router", references)
+    passes = replay(proposer, target, gamma, branches)
     borders = [0, *accumulate(len(tokenizer.token_bytes(token)) for token in target)]
     found, done = [], 0
     for number, piece in enumerate(pieces):
@@ -134,7 +138,7 @@ def _recovery(passes, noticed, first, end):
     return None
 
 
-def table(tasks, tokenizer, gamma):
+def table(tasks, tokenizer, gamma, branches=1):
     """Measure all cases; print and return a row per kind of edit."""
     found = collections.defaultdict(list)
     for task in tasks:
@@ -145,7 +149,9 @@ def table(tasks, tokenizer, gamma):
             ("made", made(original, dice)),
         ):
             for kind, pieces in edits:
-                found[f"{origin}: {kind}"] += passes_to_recover(original, pieces, tokenizer, gamma)
+                found[f"{origin}: {kind}"] += passes_to_recover(
+                    original, pieces, tokenizer, gamma, branches
+                )
     found["all"] = [value for values in list(found.values()) for value in values]
     rows = {}
     columns = " ".join(f"{n:>6}" for n in (0, 1, 2, 3, "more"))

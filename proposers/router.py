@@ -83,6 +83,8 @@ class Router:
 
     def _others(self, output: Sequence[int], limit: int) -> Iterator[Draft]:
         """Yield what else may follow: what each text offers, then its other places."""
+        for cursor in self._cursors:
+            cursor.follow(output)
         ranked = self._ranked()
         drafts = [self._draft(cursor, limit) for cursor in ranked]
         if ranked[0].agreed >= TRUST_FAR:

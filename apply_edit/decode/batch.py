@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from apply_edit.decode.detokenize import Decodes
-from apply_edit.decode.gamma import GammaPolicy
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.prefix_cache import PrefixCache
 from apply_edit.decode.row import Event, Request, Row
 from apply_edit.decode.target import Block, Scores, Target

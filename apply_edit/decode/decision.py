@@ -45,6 +45,7 @@ class Decision:
         seconds: Expected time of the pass.
         plain: Tokens per second without a draft.
         asked: What was decided about a draft model, None where it was out of the question.
+        branches: Length of each further draft of a token tree.
     """
 
     number: int
@@ -60,6 +61,7 @@ class Decision:
     seconds: float
     plain: float
     asked: Asked | None = None
+    branches: tuple[int, ...] = ()
 
     @property
     def tokens_per_second(self) -> float:
@@ -80,8 +82,13 @@ def explain_line(decision: Decision) -> str:
         f"draft {runs or 'none'}; first token {decision.first:.2f}; T {costs}; "
         f"gamma {decision.gamma}: {decision.expected:.1f} tokens in {decision.seconds:.3g} {unit} "
         f"= {decision.tokens_per_second:.3g}/{unit}, plain {decision.plain:.3g}/{unit}"
-        f"{'' if decision.asked is None else _asked(decision.asked)}"
+        f"{_branches(decision.branches)}{'' if decision.asked is None else _asked(decision.asked)}"
     )
+
+
+def _branches(lengths: tuple[int, ...]) -> str:
+    """Return the part of a line that is about further drafts."""
+    return f"; branches {' '.join(map(str, lengths))}" if lengths else ""
 
 
 def _asked(asked: Asked) -> str:

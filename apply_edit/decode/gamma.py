@@ -1,8 +1,6 @@
-"""How long the next draft may be.
+"""How long the next draft may be: the policy that knows what passes cost.
 
-A policy sees the draft of each pass before it is scored, cuts it, and is told what the target
-wrote. ``FixedGamma`` always cuts at the same place. ``CostGamma`` cuts where the time of this pass
-and of what is left to write after it is least:
+A draft is cut where the time of this pass and of what is left to write after it is least:
 
     gamma  = argmin over g of  T(head + g) + E[V(what is left)]
     V(n)   = n min over w <= n of  T(w) / E(w - 1)
@@ -17,7 +15,7 @@ best rate. Where a pass is one of many alike, this is the g with the most tokens
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +28,7 @@ from apply_edit.decode.acceptance import (
     expectations,
     runs_of,
 )
+from apply_edit.decode.branches import MOST, Branches, Trunk, pays
 from apply_edit.decode.cost import WIDTHS, PassCost
 from apply_edit.decode.decision import Asked, Decision, explain_line
 from apply_edit.decode.drawn import LONGEST_DRAWN, Price, ask
@@ -40,8 +39,6 @@ __all__ = [
     "LONGEST_DRAFT",
     "CostGamma",
     "Decision",
-    "FixedGamma",
-    "GammaPolicy",
     "agreement",
     "best_cut",
     "expectations",
@@ -53,76 +50,6 @@ LONGEST_DRAFT = 4096
 _HEAD_CHUNK = 64
 
 
-class GammaPolicy(Protocol):
-    """Chooses gamma, the length of the draft of the next pass."""
-
-    def limit(self) -> int:
-        """Return the longest draft that is worth looking at; 0 asks for none."""
-        ...
-
-    def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
-        """Return how many of a draft's tokens to offer; 0 is plain decoding.
-
-        Called once per pass. A draft that was drawn (``probs`` is not None) is offered whole,
-        whatever is returned: cutting it by what was drawn would not be a fair draw.
-
-        Args:
-            draft: At most ``limit()`` tokens.
-            prefix_length: Tokens that are in the cache.
-            head: Tokens that the pass has to process in any case: the newest one, or what is left
-                of the prompt.
-        """
-        ...
-
-    def drawn_limit(self, price: Price) -> int:
-        """Return how many tokens to ask a draft model for before the next pass.
-
-        To be asked before drafting, because a drawn draft may not be cut afterwards.
-        """
-        ...
-
-    def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
-        """Learn what became of the pass.
-
-        Args:
-            record: Its counts.
-            ids: Tokens that were committed.
-        """
-        ...
-
-
-class FixedGamma:
-    """The same gamma for every pass.
-
-    Args:
-        value: Longest draft in tokens.
-    """
-
-    def __init__(self, value: int) -> None:
-        if value < 0:
-            message = f"gamma is {value}; it must be 0 or more"
-            raise ValueError(message)
-        self._value = value
-
-    def limit(self) -> int:
-        """Return the fixed value."""
-        return self._value
-
-    def choose(self, draft: Draft, prefix_length: int, head: int) -> int:
-        """Return the fixed value, or the draft's length where that is less."""
-        del prefix_length, head
-        return min(len(draft), self._value)
-
-    def drawn_limit(self, price: Price) -> int:
-        """Return the fixed value whatever it costs, within ``LONGEST_DRAWN``."""
-        del price
-        return min(self._value, LONGEST_DRAWN)
-
-    def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
-        """Learn nothing."""
-        del record, ids
-
-
 class CostGamma:
     """Maximise expected tokens per second over the draft at hand.
 
@@ -131,6 +58,7 @@ class CostGamma:
     Args:
         cost: T of the target; shared by all requests, corrected by every pass.
         acceptance: What earlier requests have taught, None for nothing.
+        branches: What they have taught about token trees, None for nothing.
         expected_tokens: A guess of the output's length, None for no guess.
         longest: Longest draft that is looked at.
         learns_cost: Passes of this request are passes of its own, so their times say something
@@ -141,6 +69,7 @@ class CostGamma:
         self,
         cost: PassCost,
         acceptance: Acceptance | None = None,
+        branches: Branches | None = None,
         *,
         expected_tokens: int | None = None,
         longest: int = LONGEST_DRAFT,
@@ -148,12 +77,15 @@ class CostGamma:
     ) -> None:
         self._cost = cost
         self.acceptance = acceptance or Acceptance()
+        self.branches = branches or Branches()
         self._expected = expected_tokens
         self._longest = longest
         self._learns_cost = learns_cost
         self._trust = Trust()
         self._written = 0
         self._offered: Draft | None = None
+        self._others: Sequence[Draft] = ()
+        self._trunk: Trunk | None = None
         self._prefix = 0
         self._asked: Asked | None = None
         self.decisions: list[Decision] = []
@@ -184,12 +116,31 @@ class CostGamma:
             gamma = best_cut(alphas, costs, self._value(runs, len(draft)))
         self._explain(runs, alphas, head, gamma, float(expected[gamma]), float(costs[gamma]))
         self._asked = None
+        self._trunk = self._trunk_of(draft, alphas, head, gamma)
         return gamma
+
+    @property
+    def is_branching(self) -> bool:
+        """Whether a branch can pay on this device."""
+        one, two = self._cost.at(np.arange(1, 3), self._prefix).tolist()
+        return pays(one, two)
+
+    def branch(self, others: Sequence[Draft]) -> list[Draft]:
+        """Return the branches that pay; see ``branches``."""
+        if self._trunk is None:
+            return []
+        self._others = others
+        chosen = self.branches.choose(self._trunk, others)
+        self.decisions[-1] = replace(self.decisions[-1], branches=tuple(map(len, chosen)))
+        return chosen
 
     def observe(self, record: PassRecord, ids: Sequence[int]) -> None:
         """Learn from what was written behind the draft, offered or not."""
         self._written += len(ids)
         draft, self._offered = self._offered, None
+        if draft is not None:
+            self.branches.learn((draft, *self._others), ids)
+        self._others = ()
         if draft is not None and len(draft):
             agreed = agreement(draft.ids, ids)
             diverged = agreed < min(len(draft), len(ids))
@@ -225,6 +176,17 @@ class CostGamma:
         best = np.minimum.accumulate(per_token)
         rest = np.maximum(left - np.arange(length + 2), 0)
         return np.asarray(rest * best[np.clip(rest, 1, len(best)) - 1], dtype=np.float64)
+
+    def _trunk_of(self, draft: Draft, alphas: Floats, head: int, gamma: int) -> Trunk | None:
+        """Return what branches are added to; None where the first draft was drawn."""
+        if draft.probs is not None:
+            return None
+        reached = np.concatenate(([1.0], np.cumprod(alphas[:gamma])))
+        start = head + gamma
+        costs = self._cost.at(np.arange(start, start + MOST * Branches.longest + 1), self._prefix)
+        alone = self._cost.seconds(1 + gamma, self._prefix)
+        per_token = alone / float(reached.sum())
+        return Trunk(draft.clip(gamma), reached.tolist(), costs.tolist(), per_token)
 
     def _explain(
         self,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from apply_edit.decode.confidence import LineScore
 from apply_edit.decode.detokenize import Decodes
-from apply_edit.decode.gamma import GammaPolicy
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.row import Event, FinishReason, Request, Row
 from apply_edit.decode.target import Target
 from apply_edit.report import Report

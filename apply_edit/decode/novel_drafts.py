@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from apply_edit.decode.draft_target import DraftTarget
 from apply_edit.decode.drawn import Price
-from apply_edit.decode.gamma import GammaPolicy
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.row import Request
 from apply_edit.decode.small_model import TargetSmallModel
 from apply_edit.errors import DeviceError

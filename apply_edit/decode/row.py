@@ -16,13 +16,13 @@ from typing import Literal
 
 from apply_edit.decode.choice import Chooser
 from apply_edit.decode.detokenize import Decodes, Detokenizer
-from apply_edit.decode.gamma import GammaPolicy
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.prefix_cache import PrefixCache, PromptPrefix
 from apply_edit.decode.records import record_of, sources_of
 from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.stops import StopText
 from apply_edit.decode.target import Block, Scores, Target
-from apply_edit.decode.tree import Branching, Tree, merge
+from apply_edit.decode.tree import Tree, merge
 from apply_edit.errors import PromptTooLong
 from apply_edit.report import PassRecord, Report
 from proposers import NOTHING, Closable, Draft, Proposer, TreeProposer
@@ -43,7 +43,6 @@ class Request:
         prefill_chunk: Most prompt tokens in one pass, so that a long prompt can be cancelled and
             attention masks stay small.
         logprobs: Also give the target's log-probability of every emitted token.
-        branching: When a second draft joins the first in a token tree; None is never.
         keep_prefix: First tokens of the prompt that later requests are likely to share.
     """
 
@@ -54,7 +53,6 @@ class Request:
     sampling: Sampling = field(default_factory=Sampling)
     prefill_chunk: int = 1024
     logprobs: bool = False
-    branching: Branching | None = None
     keep_prefix: int = 0
 
 
@@ -235,9 +233,9 @@ class Row:
         limit = min(self._policy.limit(), self._room() - 1)
         if limit <= 0:
             return []
-        branching, proposer = self._request.branching, self._proposer
-        if branching is not None and isinstance(proposer, TreeProposer):
-            drafts = branching.choose(proposer.propose_tree(self.output, limit), limit)
+        proposer = self._proposer
+        if self._policy.is_branching and isinstance(proposer, TreeProposer):
+            drafts = proposer.propose_tree(self.output, limit)
         else:
             drafts = [proposer.propose(self.output, limit)]
         used = len(self._request.prompt_ids) + len(self.output)
@@ -253,8 +251,10 @@ class Row:
         """Let the policy cut copies. A drawn draft stays whole: a cut could depend on the draw."""
         cached = self._target.length(self.id)
         head = max(1, len(self._request.prompt_ids) - cached)
-        gamma = self._policy.choose(drafts[0] if drafts else NOTHING, cached, head)
-        return [draft.clip(gamma) if draft.probs is None else draft for draft in drafts]
+        first, *others = drafts or [NOTHING]
+        gamma = self._policy.choose(first, cached, head)
+        branches = self._policy.branch(others) if others else []
+        return [first.clip(gamma) if first.probs is None else first, *branches]
 
     def _known(self, draft: Draft) -> Draft:
         """Cut a draft at the first id that the target does not have.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from apply_edit.decode.detokenize import Decodes
-from apply_edit.decode.gamma import GammaPolicy
 from apply_edit.decode.loop import Decoding, Output
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.row import Event, Request
 from apply_edit.decode.target import Target
 from apply_edit.errors import ConfigError

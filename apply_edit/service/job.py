@@ -12,8 +12,8 @@ import copy
 import queue
 from collections.abc import Callable
 
-from apply_edit.decode.gamma import GammaPolicy
 from apply_edit.decode.loop import Output, Transcript
+from apply_edit.decode.policy import GammaPolicy
 from apply_edit.decode.row import CANCELLED, Event, Request, Row
 from apply_edit.errors import ApplyEditError, EngineError
 from apply_edit.report import Report

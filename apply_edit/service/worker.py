@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from apply_edit.decode.detokenize import Decodes
-from apply_edit.decode.gamma import FixedGamma, GammaPolicy
 from apply_edit.decode.loop import Output
+from apply_edit.decode.policy import FixedGamma, GammaPolicy
 from apply_edit.decode.prefix_cache import DEFAULT_BYTES, PrefixCache
 from apply_edit.decode.row import Event, Request
 from apply_edit.decode.runner import Prefilled

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from apply_edit.decode import attention
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block
 from apply_edit.decode.transformers_target import TransformersTarget, padded

@@ -9,16 +9,16 @@ import torch
 from apply_edit.decode.batch import Batch
 from apply_edit.decode.cost import PassCost
 from apply_edit.decode.draft_target import load_draft
-from apply_edit.decode.gamma import CostGamma, FixedGamma
+from apply_edit.decode.gamma import CostGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.novel_drafts import NovelDrafts
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling, probabilities
 from apply_edit.decode.small_model import TargetSmallModel
 from apply_edit.decode.target import Block
 from apply_edit.decode.tokens import TextTokenizer
 from apply_edit.decode.transformers_target import TransformersTarget, load
-from apply_edit.decode.tree import Branching
 from apply_edit.models import locate
 from proposers import NAMES, Draft, DraftModel, Nothing, References, create
 from tests.chi_square import assert_drawn_from
@@ -80,9 +80,9 @@ def test_every_proposer_gives_the_plain_text(snippet, target, tokenizer, record_
     heading = tokenizer.encode_data("The same code twice:\n\n")
     prompt = tuple([*heading, *code, *tokenizer.encode_data("\n"), *code[:2]])
 
-    def decode(proposer, gamma=16, **options):
-        ask = Request(prompt, 12, tokenizer.eos_ids, **options)
-        return Decoding(target, tokenizer, ask, proposer, FixedGamma(gamma)).run()
+    def decode(proposer, gamma=16, branches=1):
+        ask = Request(prompt, 12, tokenizer.eos_ids)
+        return Decoding(target, tokenizer, ask, proposer, FixedGamma(gamma, branches)).run()
 
     plain = decode(Nothing())
     gaps = margins(target, prompt, plain.ids)
@@ -93,8 +93,7 @@ def test_every_proposer_gives_the_plain_text(snippet, target, tokenizer, record_
         for name in NAMES
         if name != "none"
     }
-    always = Branching(acceptance=0.5, second=1.0, token_cost=0.0)
-    outputs["tree"] = decode(create("router", References(code[2:], code[1:])), branching=always)
+    outputs["tree"] = decode(create("router", References(code[2:], code[1:])), branches=4)
     if snippet == SNIPPETS[0]:
         # The target as its own draft model: every pass twice, so once is enough.
         small = TargetSmallModel(target, Sampling(), len(prompt), target.vocab_size)
@@ -202,10 +201,9 @@ def test_sampled_output_has_the_targets_distribution(target, tokenizer):
             return [Draft((0, 1)[:limit]), Draft(drawn, probs=[flat] * limit)]
 
     seen = Counter()
-    always = Branching(acceptance=0.5, second=1.0, token_cost=0.0)
     for seed in range(3000):
-        request = Request((0,), 2, sampling=Sampling(**sampling, seed=seed), branching=always)
-        decoding = Decoding(reduced, words, request, Guesses(seed), FixedGamma(2))
+        request = Request((0,), 2, sampling=Sampling(**sampling, seed=seed))
+        decoding = Decoding(reduced, words, request, Guesses(seed), FixedGamma(2, branches=2))
         seen[decoding.run().ids] += 1
     first = row()
     assert_drawn_from(

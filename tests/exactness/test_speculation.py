@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apply_edit.decode.batch import Batch
-from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.cost import PassCost
+from apply_edit.decode.gamma import CostGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling
-from apply_edit.decode.tree import Branching
 from proposers import NAMES, Draft, Nothing, References, create
 from tests.exactness.profile import exact
 from tests.fakes import FakeTarget, PieceTokenizer, hash_target, tie_target
@@ -31,7 +32,8 @@ TEXT = PieceTokenizer(PIECES)
 VOCAB = len(PIECES)
 STOPS = ["ab", "</", "\u00e9", "b<", "\n\n", "\U0001f600", "a>", "x0"]
 
-always = Branching(acceptance=0.5, second=1.0, token_cost=0.0, most=4)
+# Drafts of a tree.
+BRANCHES = 4
 
 
 @cache
@@ -71,10 +73,15 @@ class Plan:
         return self.propose_tree(output, limit)[0]
 
 
-def run(world, request, proposer, gamma):
+def run(world, request, proposer, gamma, branches=1):
+    """Decode with a fixed gamma; see ``decode``."""
+    return decode(world, request, proposer, FixedGamma(gamma, branches))
+
+
+def decode(world, request, proposer, policy):
     """Decode; check what holds for every decoding."""
     target = fresh_target(world)
-    decoding = Decoding(target, TEXT, request, proposer, FixedGamma(gamma))
+    decoding = Decoding(target, TEXT, request, proposer, policy)
     events = list(decoding)
     output = decoding.output
     report = output.report
@@ -187,19 +194,31 @@ def test_trees_equal_plain(mode):
     @given(worlds, requests(SAMPLINGS[mode]), tree_scripts, gammas)
     def check(world, request, script, gamma):
         plain = run(world, request, Nothing(), 0)
-        branching = replace(request, branching=always)
-        same(run(world, branching, Plan(plain.ids, script), gamma), plain)
+        same(run(world, request, Plan(plain.ids, script), gamma, BRANCHES), plain)
 
     check()
+
+
+@exact
+@given(worlds, requests(st.one_of(greedy, noisy)), tree_scripts, st.floats(0.0, 0.3))
+def test_the_cost_policy_equals_plain(world, request, script, slope):
+    """Whatever it decides, at whatever cost of a wider pass, and whatever it has learned."""
+    plain = run(world, request, Nothing(), 0)
+    cost = PassCost({512: (1.0, 1.0 + slope, 1.0 + 511 * slope)}, (1, 2, 512))
+    acceptance, branches = None, None
+    for _ in range(2):
+        policy = CostGamma(cost, acceptance, branches, learns_cost=False)
+        same(decode(world, request, Plan(plain.ids, script), policy), plain)
+        acceptance, branches = policy.acceptance.carried(), policy.branches.carried()
 
 
 @exact
 @given(worlds, requests(st.one_of(greedy, noisy)), tree_scripts, gammas, st.booleans())
 def test_logprobs_equal_plain(world, request, script, gamma, trees):
     """There is one log-probability per token, and drafts do not change it."""
-    request = replace(request, logprobs=True, branching=always if trees else None)
+    request = replace(request, logprobs=True)
     plain = run(world, request, Nothing(), 0)
-    fast = run(world, request, Plan(plain.ids, script), gamma)
+    fast = run(world, request, Plan(plain.ids, script), gamma, BRANCHES if trees else 1)
     assert len(fast.logprobs) == len(fast.ids)
     assert fast.logprobs == pytest.approx(plain.logprobs, abs=1e-9)
     rule = table(*world)
@@ -255,9 +274,9 @@ def test_batches_give_every_request_what_it_gets_alone(world, party, width, tree
     while step <= 4 or len(batch):
         for guest, plain in zip(party, alone, strict=True):
             if guest.joins == step:
-                request = replace(guest.request, branching=always if trees else None)
                 plan = Plan(plain.ids, guest.script)
-                guest.row = batch.join(request, plan, FixedGamma(guest.gamma))
+                policy = FixedGamma(guest.gamma, BRANCHES if trees else 1)
+                guest.row = batch.join(guest.request, plan, policy)
             if guest.leaves == step and guest.row is not None and guest.row.finish is None:
                 batch.cancel(guest.row)
         by_row = {guest.row.id: guest for guest in party if guest.row is not None}
@@ -304,10 +323,10 @@ class Sampled:
 def test_rejection_sampling_keeps_every_limit(world, request, gamma, paths, seed):
     """Sampled output is repeatable, within limits, and made of tokens that p allows."""
     sampling = replace(request.sampling, noise="rejection")
-    request = replace(request, sampling=sampling, branching=always)
+    request = replace(request, sampling=sampling)
 
     def once():
-        return run(world, request, Sampled(world, request.prompt_ids, seed, paths), gamma)
+        return run(world, request, Sampled(world, request.prompt_ids, seed, paths), gamma, BRANCHES)
 
     output = once()
     same(once(), output)

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from apply_edit.decode.tree import Branching, Candidate, merge, walk_sampled
+from apply_edit.decode.policy import FixedGamma
+from apply_edit.decode.tree import Candidate, merge, walk_sampled
 from apply_edit.reference.verify import acceptance_probability, residual
 from proposers import Draft
 from tests.exactness.enumeration import (
@@ -180,13 +181,14 @@ def test_trees_emit_exactly_the_target_distribution(offer, p_fn, length):
 
 
 def test_a_choice_of_branches_that_does_not_look_is_exact():
-    """The cost model that leaves drafts out leaves drawn ones out by count, not by value."""
-    branching = Branching(acceptance=0.5, second=0.9, token_cost=0.01, most=2)
+    """A fixed number of branches leaves drawn ones out by count, not by value."""
+    policy = FixedGamma(2, branches=2)
 
     def offer(prefix, rng):
-        return branching.choose([drawn(Q2, prefix, 2, rng, stop=1) for _ in range(3)], 2)
+        first, *others = [drawn(Q2, prefix, 2, rng, stop=1) for _ in range(3)]
+        return [first, *policy.branch(others)]
 
-    assert len(branching.choose([Draft((1, 1), probs=[0, 0])] * 3, 2)) == 2
+    assert len(policy.branch([Draft((1, 1), probs=[0, 0])] * 3)) == 1
     assert rounds(offer, 2, p_fn=P2) == joint(P2, (0,), 2)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from proposers import WALL, References, create
 from tests.fakes import ByteTokenizer, scripted_target

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from apply_edit.decode.cost import PassCost
-from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.prefix_cache import PrefixCache
 from apply_edit.decode.row import Request
 from apply_edit.decode.runner import Alone

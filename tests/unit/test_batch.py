@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from apply_edit.decode.batch import Batch, Step
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.errors import DeviceError, PromptTooLong
 from proposers import Draft, Nothing, References, create

@@ -3,8 +3,8 @@ import random
 import pytest
 import torch
 
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling
 from apply_edit.decode.small_model import TargetSmallModel

@@ -15,9 +15,10 @@ from apply_edit.decode import calibrate, draft_target
 from apply_edit.decode.calibrate import key_of, load
 from apply_edit.decode.cost import PassCost
 from apply_edit.decode.draft_target import DraftTarget, load_draft, quantised
-from apply_edit.decode.gamma import CostGamma, FixedGamma
+from apply_edit.decode.gamma import CostGamma
 from apply_edit.decode.loop import Decoding
 from apply_edit.decode.novel_drafts import NovelDrafts
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import Sampling, probabilities
 from apply_edit.decode.target import Block

@@ -19,12 +19,12 @@ from apply_edit.decode.cost import WIDTHS, PassCost, monotone
 from apply_edit.decode.drawn import LONGEST_DRAWN, Price, break_even
 from apply_edit.decode.gamma import (
     CostGamma,
-    FixedGamma,
     best_cut,
     expectations,
     explain_line,
 )
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.reference import expected_tokens
 from apply_edit.report import PassRecord
@@ -63,6 +63,7 @@ class Told:
     def __init__(self, policy, cost):
         self.policy, self.cost, self.seconds = policy, cost, 0.0
         self.limit, self.choose = policy.limit, policy.choose
+        self.is_branching = False
 
     def observe(self, record, ids):
         """Add T up."""

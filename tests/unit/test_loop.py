@@ -2,8 +2,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apply_edit.decode.batch import Batch
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding, Output
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from proposers import Draft, Lookup, Nothing, References, create
 from tests.fakes import ByteTokenizer, FakeTarget, hash_target, scripted_target

@@ -3,7 +3,7 @@ import torch
 
 from apply_edit.decode.batch import Batch
 from apply_edit.decode.cache import Prefix
-from apply_edit.decode.gamma import FixedGamma
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.prefix_cache import PrefixCache
 from apply_edit.decode.row import Request
 from apply_edit.decode.target import Block

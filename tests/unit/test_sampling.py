@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
 from apply_edit.decode.sampling import (
     Sampling,

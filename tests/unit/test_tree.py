@@ -1,13 +1,9 @@
-import pytest
-
-from apply_edit.decode.gamma import FixedGamma
 from apply_edit.decode.loop import Decoding
+from apply_edit.decode.policy import FixedGamma
 from apply_edit.decode.row import Request
-from apply_edit.decode.tree import Branching, Tree, depths, merge, walk_picks
+from apply_edit.decode.tree import Tree, depths, merge, walk_picks
 from proposers import Draft, References, Router
 from tests.fakes import ByteTokenizer, scripted_target
-
-ALWAYS = Branching(acceptance=0.5, second=1.0, token_cost=0.0)
 
 
 def test_drafts_that_begin_alike_share_nodes():
@@ -65,40 +61,6 @@ def test_the_walk_takes_the_branch_that_the_picks_follow():
     assert walk_picks(tree, picks.__getitem__) == ([0, 3, 4], 9)
 
 
-@pytest.mark.parametrize(
-    ("acceptance", "second", "cost", "shared", "pays"),
-    [
-        # a = 0.8, n = m = 4: E = 3.36; parting at once gains 0.2 * 0.5 * 2.95 = 0.295 of it.
-        (0.8, 0.5, 0.01, 0, True),  # 8.8 % more tokens for 3.8 % more time
-        (0.8, 0.5, 0.05, 0, False),  # 8.8 % more tokens for 16.7 % more time
-        (0.8, 0.0, 0.001, 0, False),  # a second draft that is never right
-        (1.0, 1.0, 0.001, 0, False),  # a first draft that is always right
-        (0.8, 0.5, 0.01, 4, False),  # nothing of its own
-        (0.8, 0.5, 0.05, 3, False),
-    ],
-)
-def test_the_rule_weighs_tokens_against_time(acceptance, second, cost, shared, pays):
-    """A further draft pays where it gains relatively more tokens than it costs time."""
-    assert Branching(acceptance, second, cost).pays(4, 4, shared) is pays
-
-
-def test_at_most_so_many_branches():
-    """The first draft always stays; others up to the limit."""
-    drafts = [Draft((n, n)) for n in range(5)]
-    assert len(ALWAYS.choose(drafts, 2)) == 2
-    assert Branching(0.8, 0.5, 10.0).choose(drafts, 2) == drafts[:1]
-    assert ALWAYS.choose([], 2) == []
-
-
-def test_a_drawn_draft_is_chosen_blindly():
-    """Two draws are used or left out together with any other two of the same length."""
-    row = [0.5, 0.5]
-    same = [Draft((1, 1), probs=[row, row])] * 2
-    other = [same[0], Draft((0, 1), probs=[row, row])]
-    assert len(ALWAYS.choose(same, 2)) == len(ALWAYS.choose(other, 2)) == 2
-    assert len(ALWAYS.choose([Draft((1, 1)), Draft((1, 1))], 2)) == 1
-
-
 class TwoTexts:
     """Trusts one text, and offers another as the alternative."""
 
@@ -118,25 +80,25 @@ class TwoTexts:
         return self.propose_tree(output, limit)[0]
 
 
-def decode(branching):
+def decode(policy):
     """Decode a text of which the trusted one is wrong in the middle."""
     text = b"abcdefghijk"
     target = scripted_target(2, [*text, 256], 258)
     texts = TwoTexts(b"abcdXYZhijk", text)
-    request = Request((1, 2), 50, frozenset({256}), branching=branching)
-    return Decoding(target, ByteTokenizer(), request, texts, FixedGamma(3)).run(), target
+    request = Request((1, 2), 50, frozenset({256}))
+    return Decoding(target, ByteTokenizer(), request, texts, policy).run(), target
 
 
 def test_trees_are_off_unless_asked_for():
-    """Without a cost model the loop uses one draft."""
-    output, _ = decode(None)
+    """A fixed gamma uses one draft."""
+    output, _ = decode(FixedGamma(3))
     assert all(record.drafted <= 3 for record in output.report.records)
 
 
 def test_a_tree_saves_passes_and_counts_add_up():
     """The branch that is right is taken, and reports name where its tokens came from."""
-    plain, _ = decode(None)
-    tree, target = decode(ALWAYS)
+    plain, _ = decode(FixedGamma(3))
+    tree, target = decode(FixedGamma(3, branches=2))
     assert tree.text == plain.text == "abcdefghijk"
     assert tree.report.passes < plain.report.passes
     widest = max(tree.report.records, key=lambda record: record.drafted)
