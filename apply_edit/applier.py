@@ -16,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from apply_edit import edits, guard
+from apply_edit.arguments import path_text, require_config, require_texts
 from apply_edit.asked import Asked
 from apply_edit.config import Config
-from apply_edit.direct import apply_file_edit, apply_whole, select_file
+from apply_edit.direct import apply_file_edit, apply_whole, beside, select_file
 from apply_edit.engine import Engine
 from apply_edit.errors import (
     AnchorNotFound,
@@ -61,6 +62,7 @@ class Applier:
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
+        require_config(config)
         self._config = config or Config()
         self._engine = engine
         self._observer = observer or SilentObserver()
@@ -86,6 +88,8 @@ class Applier:
         Raises:
             ApplyEditError: One of its kinds; see ``errors``.
         """
+        require_texts(original=original, edit=edit, instruction=instruction)
+        path = path_text(path)
         # A byte order mark is no part of the first line; whoever reads bytes takes it off anyway.
         marked = original is not None and original.startswith(_BOM)
         original = original.removeprefix(_BOM) if original is not None else None
@@ -168,8 +172,12 @@ class Applier:
             asks_model = self._config.strategy != "direct" and _is_near(error)
             if original is None or written is None or not asks_model:
                 raise
-            return self._by_model(original, parsed, path, patch=written)
-        warnings = [*parsed.notices, *result.notices]
+            asked = self._by_model(original, parsed, path, patch=written)
+            if asked.text == original:
+                # Not even the target found anything to do, so the text is not there.
+                raise
+            return asked
+        warnings = [*parsed.notices, *beside(part, path), *result.notices]
         if not result.deleted:
             single = replace(parsed, files=(replace(part, hunks=result.hunks or part.hunks),))
             warnings += notices_of(self._enforce(original or "", result.text, single, path))
@@ -180,6 +188,7 @@ class Applier:
             tuple(warnings),
             deleted=result.deleted,
             moved_to=result.moved_to,
+            executable=part.executable,
         )
 
     def _whole(self, original: str | None, parsed: ParsedEdit, path: str | None) -> EditResult:
@@ -275,5 +284,8 @@ def _plain_reading(original: str, parsed: ParsedEdit, path: str | None) -> LazyM
 
 
 def _is_near(error: AnchorNotFound) -> bool:
+    if error.fields.get("doubt") == "spelling":
+        # A target copies the edit's characters, and no check of the guard knows better.
+        return False
     nearest = error.fields.get("nearest")
     return isinstance(nearest, dict) and float(nearest.get("score", 0.0)) >= _NEAR_MISS

@@ -10,6 +10,7 @@
     │   └── ConfigError         an option has an impossible value, or options contradict each other
     ├── FileError               the file itself is in the way
     │   ├── FileMissing         there is no such file
+    │   ├── FileExists          the edit makes a file, or moves one to a name, that is there already
     │   ├── FileBinary          the file is not text
     │   ├── FileChanged         the file changed on disk between reading and writing
     │   └── FileNotWritten      the operating system refused the write (no space, no permission)
@@ -17,7 +18,6 @@
     │   ├── AnchorNotFound      the text that the edit names is not in the file
     │   ├── AmbiguousAnchor     it is there more than once, and nothing says which one is meant
     │   ├── OverlappingHunks    two hunks want the same lines
-    │   ├── AlreadyApplied      the file already has what the edit asks for
     │   ├── MergeUndetermined   a snippet has no single plain reading, so no merge without a model
     │   ├── GuardRefused        the merged text failed a check of the guard
     │   ├── LowConfidence       the model was not sure enough of what it wrote
@@ -31,6 +31,7 @@
         ├── DeviceError         the device is missing or out of memory
         ├── Busy                (retryable) somebody else holds what is needed
         ├── DeadlineExceeded    (retryable) the time that was allowed has run out
+        ├── Stopping            (retryable) the service is ending and takes nothing on
         └── Cancelled           the caller asked to stop
 
 Programming errors and violations of exactness are not in this tree: they are ``AssertionError`` or
@@ -110,6 +111,12 @@ class FileMissing(FileError):
     code = "file_missing"
 
 
+class FileExists(FileError):
+    """The edit makes a file, or moves one to a name, that is there already."""
+
+    code = "file_exists"
+
+
 class FileBinary(FileError):
     """The file is not text in any encoding that is read without loss."""
 
@@ -138,8 +145,9 @@ class AnchorNotFound(ApplyError):
     """The text that the edit names is not in the file.
 
     Fields: ``hunk`` (0-based), ``nearest`` (``{"start_line", "end_line", "score",
-    "first_difference": {"expected", "found", "line"}}`` or ``None``), ``already_applied`` (bool),
-    ``hunks`` (a status per hunk).
+    "first_difference": {"expected", "found", "line"}}`` or ``None``), ``already_applied`` (bool,
+    the new text is there), ``hunks`` (a status per hunk), ``doubt`` (``indentation`` or
+    ``spelling``, where the place is known and the new text is not).
     """
 
     code = "anchor_not_found"
@@ -155,12 +163,6 @@ class OverlappingHunks(ApplyError):
     """Two hunks want the same lines. Fields: ``hunks`` (two indexes), ``lines``."""
 
     code = "overlapping_hunks"
-
-
-class AlreadyApplied(ApplyError):
-    """The file already has what the edit asks for; there is nothing to do."""
-
-    code = "already_applied"
 
 
 class MergeUndetermined(ApplyError):
@@ -241,6 +243,13 @@ class DeadlineExceeded(EngineError):
     """The time that was allowed has run out."""
 
     code = "deadline_exceeded"
+    retryable = True
+
+
+class Stopping(EngineError):
+    """The service is ending and takes nothing on."""
+
+    code = "stopping"
     retryable = True
 
 

@@ -177,3 +177,23 @@ def _utf16_without_mark(data: bytes) -> str | None:
             if not any(ord(c) in _BINARY_CONTROLS for c in text):
                 return encoding
     return None
+
+
+def is_cut_off(line: str, whole: str) -> bool:
+    """Say whether a line is a line of a text that was cut off within a word, a string or brackets.
+
+    >>> is_cut_off("return data.ge", "return data.get(key)"), is_cut_off("a()", "a()  # b")
+    (True, False)
+    >>> is_cut_off("f(", "f(x)"), is_cut_off("port = 80", "port = 8080")
+    (True, False)
+    """
+    if not line.strip() or len(line) >= len(whole) or not whole.startswith(line):
+        return False
+    within_word = (line[-1].isalpha() or line[-1] == "_") and (
+        whole[len(line)].isalnum() or whole[len(line)] == "_"
+    )
+    opened = sum(map(line.count, "([{")) > sum(map(line.count, ")]}"))
+    closes = sum(map(whole.count, "([{")) <= sum(map(whole.count, ")]}"))
+    quoted = any(line.count(q) % 2 and whole.count(q) % 2 == 0 for q in ('"', "`"))
+    quoted = quoted or (line[-1] in "\"'`" and whole[len(line)] == line[-1])
+    return within_word or (opened and closes) or quoted

@@ -107,6 +107,7 @@ class FileEdit:
         move_to: New path for a move.
         ordered: The format puts hunks in the order of the file (diffs, V4A patches), so the order
             may tell equal places apart.
+        executable: Whether the file shall be a program; None where the edit does not say.
     """
 
     path: str | None
@@ -114,6 +115,7 @@ class FileEdit:
     hunks: tuple[Hunk, ...] = ()
     move_to: str | None = None
     ordered: bool = False
+    executable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,7 @@ class EditResult:
             of them spoke.
         deleted: The edit deletes the file; ``text`` is then ``""``.
         moved_to: New path, where the edit moves the file.
+        executable: Whether the file shall be a program; None where the edit does not say.
         tries: What was tried to get the text, in order; empty where no target was asked.
         hunks: How sure the target was of each change that it made.
         confidence: The smallest probability that the target gave to any word of its text, in 0..1;
@@ -274,6 +277,7 @@ class EditResult:
     tries: tuple[Try, ...] = ()
     hunks: tuple[HunkScore, ...] = ()
     confidence: float | None = None
+    executable: bool | None = None
 
 
 def notices_of(findings: Iterable[Finding]) -> tuple[Notice, ...]:

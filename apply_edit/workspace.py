@@ -15,7 +15,7 @@ from typing import Protocol
 from apply_edit.align import unified_diff
 from apply_edit.applier import Applier
 from apply_edit.edits import parse
-from apply_edit.errors import ConfigError, FileChanged, FileMissing
+from apply_edit.errors import ApplyEditError, ConfigError, FileChanged, FileExists, FileMissing
 from apply_edit.files import (
     Change,
     Stamp,
@@ -71,11 +71,17 @@ class Merged:
         return self.stamp.sha256 is None
 
     @property
+    def executable(self) -> bool | None:
+        """Whether the file becomes a program or ceases to be one; None where that stays."""
+        wanted = self.result.executable
+        return None if wanted is bool((self.stamp.mode or 0) & 0o100) else wanted
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether the file is there and stays as it is, name and all."""
         result = self.result
         same = result.text == self.source.text and result.moved_to is None
-        return same and not result.deleted and not self.is_new
+        return same and not result.deleted and not self.is_new and self.executable is None
 
 
 def merge_file(
@@ -150,12 +156,23 @@ def merge_patch(
         _require_same_place(stamp, path, name)
         original = None if stamp.sha256 is None else source.text
         if original is None and part.op is not FileOp.ADD:
-            message = f"the edit changes {name}, and there is no such file in {root}"
+            does = "deletes" if part.op is FileOp.DELETE else "changes"
+            message = f"the edit {does} {name}, and there is no such file in {root}"
             raise FileMissing(message, path=name)
         single = replace(parsed, files=(part,))
-        result = applier.apply_parsed(original, single, path=str(path))
+        try:
+            result = applier.apply_parsed(original, single, path=str(path))
+        except ApplyEditError as error:
+            raise _named(error, name) from None
         merged.append(Merged(Path(name), source, stamp, result))
+        _moved(merged[-1], root)
     return merged
+
+
+def _named(error: ApplyEditError, name: str) -> ApplyEditError:
+    """Return an error of one of several files that says which file it is about."""
+    message = error.message if name in error.message else f"{name}: {error.message}"
+    return type(error)(message, **{**error.fields, "path": name})
 
 
 def write(merged: list[Merged], root: Path | None) -> None:
@@ -168,9 +185,12 @@ def write(merged: list[Merged], root: Path | None) -> None:
     Raises:
         FileError: Also of the kinds that ``files.write_all`` names.
     """
-    changes = [Change(each.stamp, each.data, _moved(each, root)) for each in merged]
+    changes = [
+        Change(each.stamp, each.data, _moved(each, root), each.executable) for each in merged
+    ]
     only = changes[0]
-    if root is None and only.move_to is None and only.data is not None:
+    in_place = only.move_to is None and only.executable is None
+    if root is None and in_place and only.data is not None:
         write_atomic(merged[0].path, only.data, only.stamp)
     else:
         write_all(changes, root or merged[0].stamp.path.parent)
@@ -186,13 +206,23 @@ def diff(each: Merged) -> str:
     header, found, hunks = text.partition("\n@@")
     if each.is_new:
         header = re.sub(r"\A--- .*", "--- /dev/null", header)
+    modes = _mode_lines(each)
     if each.result.deleted:
         header = re.sub(r"^\+\+\+ .*", "+++ /dev/null", header, flags=re.MULTILINE)
     if target is not None:
         header = re.sub(r"^\+\+\+ .*", lambda _: f"+++ b/{target}", header, flags=re.MULTILINE)
-        moved = f"diff --git a/{name} b/{target}\nrename from {name}\nrename to {target}\n"
-        header = moved + header
+        modes += f"rename from {name}\nrename to {target}\n"
+    if modes:
+        header = f"diff --git a/{name} b/{target or name}\n{modes}{header}"
     return header + found + hunks
+
+
+def _mode_lines(each: Merged) -> str:
+    """Return git's lines for a file that becomes a program, or ceases to be one."""
+    if each.executable is None or each.result.deleted:
+        return ""
+    old, new = ("100644", "100755") if each.executable else ("100755", "100644")
+    return f"new file mode {new}\n" if each.is_new else f"old mode {old}\nnew mode {new}\n"
 
 
 def changed_lines(text: str) -> tuple[int, int]:
@@ -226,6 +256,21 @@ def _require_same_place(stamp: Stamp, path: Path, name: str) -> None:
 
 
 def _moved(each: Merged, root: Path | None) -> Path | None:
-    if each.result.moved_to is None:
+    """Return where a file is moved to, None where it stays.
+
+    Raises:
+        FileExists: There is a file by that name.
+    """
+    name = each.result.moved_to
+    if name is None:
         return None
-    return resolve_inside(root or each.stamp.path.parent, each.result.moved_to)
+    target = resolve_inside(root or each.stamp.path.parent, name)
+    if target == each.stamp.path:
+        return None
+    if target.exists():
+        message = (
+            f"the edit moves {each.path} to {name}, and there is a file of that name; delete it "
+            "first, or choose another name"
+        )
+        raise FileExists(message, path=name)
+    return target

@@ -5,7 +5,7 @@ Knows argv, exit codes, terminals and files; decides nothing about merging.
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 
 import click
@@ -13,16 +13,17 @@ from rich.console import Console
 from rich.table import Table
 
 import apply_edit
+from apply_edit.cli import streams
 from apply_edit.cli.apply import apply_command
 from apply_edit.cli.calibrate import calibrate_command
-from apply_edit.cli.exit_codes import EXIT_CODES, INTERRUPTED, exit_code
+from apply_edit.cli.exit_codes import EXIT_CODES, INTERRUPTED, OK, exit_code
 from apply_edit.cli.group import DefaultGroup
 from apply_edit.cli.lab import lab_group
 from apply_edit.cli.mcp import mcp_command
 from apply_edit.cli.models import models_group
 from apply_edit.cli.serve import serve_command
-from apply_edit.cli.show import show_error
-from apply_edit.errors import ApplyEditError, FileNotWritten
+from apply_edit.cli.show import print_error, show_error, usage_error
+from apply_edit.errors import ApplyEditError, Cancelled, FileNotWritten
 from apply_edit.guard import CHECKS
 
 
@@ -55,28 +56,49 @@ cli.add_command(serve_command)
 
 def main() -> None:
     """Run the command line; every error is one message and a documented exit code."""
-    console = Console(stderr=True)
+    streams.hold_closed()
+    try:
+        sys.exit(_run(Console(stderr=True), as_json=_wants_json(sys.argv[1:])))
+    except BrokenPipeError:
+        # The reader has gone (`| head`).
+        streams.drop_output()
+        sys.exit(1)
+    except OSError as error:
+        is_closed = error.errno == errno.EBADF
+        reason = "standard output is closed" if is_closed else error.strerror
+        Console(stderr=True).print(f"error: cannot write the output: {reason}", markup=False)
+        streams.drop_output()
+        sys.exit(EXIT_CODES[FileNotWritten])
+
+
+def _run(console: Console, *, as_json: bool) -> int:
+    """Run a command and return the exit code.
+
+    Args:
+        console: Standard error.
+        as_json: Print errors as objects, too. Commands do so for their own errors; here are those
+            that come before a command begins, and the interrupt.
+    """
     try:
         cli(standalone_mode=False)
     except ApplyEditError as error:
         show_error(console, error)
-        sys.exit(exit_code(error))
+        return exit_code(error)
     except click.ClickException as error:
+        if as_json:
+            print_error(usage_error(error))
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        console.print("cancelled; nothing was written")
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader has gone (`| head`).
-        _drop_output()
-        sys.exit(1)
-    except OSError as error:
-        console.print(f"error: cannot write the output: {error.strerror}", markup=False)
-        _drop_output()
-        sys.exit(EXIT_CODES[FileNotWritten])
+        cancelled = Cancelled("cancelled; nothing was written")
+        if as_json:
+            print_error(cancelled)
+        console.print(cancelled.message)
+        return INTERRUPTED
+    return OK
 
 
-def _drop_output() -> None:
-    """Let the interpreter close standard output without a complaint of its own."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _wants_json(arguments: list[str]) -> bool:
+    """Say whether --json is among the arguments, which may be wrong otherwise."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return "--json" in arguments[:end]

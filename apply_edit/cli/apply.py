@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -13,10 +14,11 @@ import click
 from rich.console import Console
 
 from apply_edit.applier import Applier
+from apply_edit.cli import streams
 from apply_edit.cli.models import ConsoleProgress
 from apply_edit.cli.options import apply_options, check_combination, to_config
-from apply_edit.cli.show import ProgressObserver, coloured, show_report
-from apply_edit.errors import ApplyEditError, ConfigError, FileMissing
+from apply_edit.cli.show import ProgressObserver, coloured, print_error, show_report
+from apply_edit.errors import ApplyEditError, ConfigError, FileError, FileMissing
 from apply_edit.facts import facts_of
 from apply_edit.files import absent, read_source, write_atomic
 from apply_edit.remote.applier import ServiceApplier
@@ -34,6 +36,8 @@ def apply_command(**options: Any) -> None:  # noqa: ANN401 click hands over what
     """
     with _json_errors(as_json=options["as_json"]):
         check_combination(options)
+        if _prints(options):
+            streams.require_output()
         console = Console(stderr=True)
         if options["root"] is not None:
             merged = _apply_patch(options, console)
@@ -67,7 +71,7 @@ def _read_edit(name: str | None) -> str | None:
     if name is None:
         return None
     if name == "-":
-        return SourceText.from_bytes(sys.stdin.buffer.read(), "standard input").text
+        return SourceText.from_bytes(_standard_input(), "standard input").text
     try:
         return read_source(name)[0].text
     except FileMissing:
@@ -75,24 +79,38 @@ def _read_edit(name: str | None) -> str | None:
         raise FileMissing(message, path=name) from None
 
 
+def _standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+        message = f"the edit cannot be read from standard input: {reason}"
+        raise FileError(message, path="-") from None
+
+
 def _give(merged: list[Merged], options: dict[str, Any], console: Console) -> None:
     """Write what is to be written, then print what is to be printed."""
-    output = options["output"]
     destination: Path | None = options["destination"]
-    if output == "in-place":
+    if options["in_place"]:
         write(merged, options["root"])
     elif destination is not None:
         _write_to(destination, merged[0])
-    elif output is None and not options["as_json"]:
-        output = "diff" if sys.stdout.isatty() or options["root"] is not None else "stdout"
     if options["as_json"]:
-        _print_json(merged, options["root"] is not None)
-    elif output == "stdout":
-        _print_bytes(merged)
-    elif output == "diff":
-        _print_diffs(merged)
+        _print_json(merged, options)
+    elif _prints(options):
+        usual = sys.stdout.isatty() or options["root"] is not None
+        if options["diff"] or (usual and not options["stdout"]):
+            _print_diffs(merged)
+        else:
+            _print_bytes(merged)
     for each in merged:
         _tell(each, options, console)
+
+
+def _prints(options: dict[str, Any]) -> bool:
+    """Say whether something goes to standard output."""
+    is_written = options["in_place"] or options["destination"] is not None
+    return bool(options["as_json"]) or not is_written
 
 
 def _write_to(destination: Path, each: Merged) -> None:
@@ -106,16 +124,19 @@ def _write_to(destination: Path, each: Merged) -> None:
     write_atomic(destination, each.data, stamp)
 
 
-def _print_json(merged: list[Merged], several: bool) -> None:
+def _print_json(merged: list[Merged], options: dict[str, Any]) -> None:
     objects = [
         {
             "path": str(each.path),
+            "changed": not each.is_unchanged,
             "text": None if each.result.deleted else each.result.text,
+            **({"diff": diff(each)} if options["diff"] else {}),
             **facts_of(each.result),
         }
         for each in merged
     ]
-    click.echo(json.dumps({"files": objects} if several else objects[0], ensure_ascii=False))
+    whole = {"files": objects} if options["root"] is not None else objects[0]
+    click.echo(json.dumps(whole, ensure_ascii=False))
 
 
 def _print_bytes(merged: list[Merged]) -> None:
@@ -143,7 +164,7 @@ def _tell(each: Merged, options: dict[str, Any], console: Console) -> None:
         for notice in each.result.warnings:
             where = f" (line {notice.lines[0]})" if notice.lines else ""
             _say(console, f"warning: {notice.message}{where}")
-        if each.result.text == each.source.text and not each.result.deleted:
+        if each.is_unchanged:
             _say(console, f"{each.path}: no change")
     if options["stats"]:
         _say(console, f"strategy {each.result.strategy}, format {each.result.format.value}")
@@ -171,5 +192,5 @@ def _json_errors(*, as_json: bool) -> Iterator[None]:
         yield
     except ApplyEditError as error:
         if as_json:
-            click.echo(json.dumps({"error": error.to_dict()}, ensure_ascii=False))
+            print_error(error)
         raise

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Time to spend on measuring.",
 )
-@click.option("--show", is_flag=True, help="Show the kept figures; measure only if there are none.")
+@click.option("--show", is_flag=True, help="Show the kept figures; measure nothing.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Write a plot.")
 @click.option(
     "--draft",
@@ -110,26 +110,41 @@ def _calibrate_draft(
 def _cost(
     console: Console, loaded: TransformersTarget, key: Key, options: dict[str, Any]
 ) -> PassCost:
-    """Return the kept figures where they are to be shown, otherwise measure and keep."""
+    """Return the kept figures where they are to be shown, otherwise measure and keep.
+
+    Raises:
+        ConfigError: They are to be shown, and none are kept.
+    """
     from apply_edit.decode import calibrate
     from apply_edit.decode.cost import WIDTHS
 
     folder = default_home() / "calibration"
-    cost = calibrate.load(folder, key) if options["show"] else None
-    if cost is None:
-        cost = calibrate.measure(
-            loaded,
-            options["prefixes"],
-            options["seconds"],
-            told=lambda line: _say(console, line),
-        )
-        path = calibrate.save(folder, key, cost)
-        missing = [width for width in WIDTHS if width not in cost.widths]
-        if missing:
-            named = ", ".join(map(str, missing))
-            _say(console, f"no time for widths {named}; --seconds gives more")
-        _say(console, f"kept in {path}")
+    if options["show"]:
+        return _kept(calibrate.load(folder, key), key)
+    cost = calibrate.measure(
+        loaded,
+        options["prefixes"],
+        options["seconds"],
+        told=lambda line: _say(console, line),
+    )
+    path = calibrate.save(folder, key, cost)
+    missing = [width for width in WIDTHS if width not in cost.widths]
+    if missing:
+        named = ", ".join(map(str, missing))
+        _say(console, f"no time for widths {named}; --seconds gives more")
+    _say(console, f"kept in {path}")
     return cost
+
+
+def _kept(cost: PassCost | None, key: Key) -> PassCost:
+    if cost is not None:
+        return cost
+    model, _, _ = key.model.rpartition(" ")
+    message = (
+        f"nothing is kept for {_title(model, key)}; to measure, run `apply-edit calibrate` with "
+        "the same options and without --show"
+    )
+    raise ConfigError(message, option="show")
 
 
 def _title(name: str, key: Key) -> str:

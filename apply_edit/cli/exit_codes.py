@@ -14,12 +14,12 @@ EXIT_CODES: dict[type[errors.ApplyEditError], int] = {
     errors.AnchorNotFound: 3,
     errors.AmbiguousAnchor: 4,
     errors.OverlappingHunks: 5,
-    errors.AlreadyApplied: 6,
     errors.MergeUndetermined: 7,
     errors.GuardRefused: 8,
     errors.OutputTruncated: 9,
     errors.LowConfidence: 15,
     errors.FileMissing: 10,
+    errors.FileExists: 16,
     errors.FileBinary: 11,
     errors.FileChanged: 12,
     errors.FileNotWritten: 13,
@@ -32,6 +32,7 @@ EXIT_CODES: dict[type[errors.ApplyEditError], int] = {
     errors.DeviceError: 25,
     errors.Busy: 26,
     errors.DeadlineExceeded: 27,
+    errors.Stopping: 28,
     errors.Cancelled: INTERRUPTED,
 }
 

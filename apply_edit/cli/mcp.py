@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from apply_edit.cli import streams
 from apply_edit.cli.options import who_options
 from apply_edit.config import Config
 from apply_edit.errors import ConfigError
@@ -67,6 +68,8 @@ def mcp_command(**options: Any) -> None:  # noqa: ANN401 click hands over what i
         device=options["device"],
         dtype=options["dtype"],
     )
+    if not options["http"]:
+        streams.require_both()
     editor = Editor(config, use_service=not options["no_service"])
     roots = given(options["roots"]) if options["roots"] else None
     if not options["http"]:

@@ -57,15 +57,9 @@ _INPUT = (
     ),
 )
 _OUTPUT = (
-    click.option(
-        "--diff", "output", flag_value="diff", help="Print a diff (default on a terminal)."
-    ),
-    click.option(
-        "--stdout", "output", flag_value="stdout", help="Print the merged file (default elsewhere)."
-    ),
-    click.option(
-        "--in-place", "-i", "output", flag_value="in-place", help="Write the file, atomically."
-    ),
+    click.option("--diff", is_flag=True, help="Print a diff (default on a terminal)."),
+    click.option("--stdout", is_flag=True, help="Print the merged file (default elsewhere)."),
+    click.option("--in-place", "-i", is_flag=True, help="Write the file, atomically."),
     click.option(
         "--output",
         "-o",
@@ -78,7 +72,7 @@ _OUTPUT = (
         "--json",
         "as_json",
         is_flag=True,
-        help="Print one JSON object: text, strategy, warnings, report.",
+        help="Print one JSON object: text, strategy, warnings, report; and the diff with --diff.",
     ),
     click.option(
         "--stats", is_flag=True, help="Print counts and times of the target to standard error."
@@ -243,10 +237,29 @@ def check_combination(options: dict[str, Any]) -> None:
         _refuse("say what to change: --edit EDIT, --edit - or --instruction TEXT", "edit")
     if options["root"] is not None and options["edit"] is None:
         _refuse("--root needs --edit with a patch that names its files", "edit")
-    if options["destination"] is not None and options["output"] is not None:
-        _refuse(f"give either --output or --{options['output']}, not both", "output")
+    if options["root"] is not None and not options["root"].is_dir():
+        what = "is no folder" if options["root"].exists() else "does not exist"
+        _refuse(f"--root {options['root']} {what}; name the folder that the patch is for", "root")
+    _check_outputs(options)
+
+
+def _check_outputs(options: dict[str, Any]) -> None:
+    """Refuse more than one place for the result."""
     if options["root"] is not None and options["destination"] is not None:
         _refuse("--output is for one file; with --root use --in-place or --diff", "output")
+    if options["as_json"] and options["stdout"]:
+        _refuse("--json prints an object that has the text in it; leave --stdout out", "output")
+    places = {
+        # With --json the diff is a field of the object and goes nowhere else.
+        "--diff": options["diff"] and not options["as_json"],
+        "--stdout": options["stdout"],
+        "--in-place": options["in_place"],
+        "--output": options["destination"] is not None,
+    }
+    given = [name for name, is_given in places.items() if is_given]
+    if len(given) > 1:
+        message = f"{' and '.join(given)} contradict each other: say once where the result goes"
+        _refuse(message, "output")
 
 
 def _refuse(message: str, option: str) -> None:

@@ -9,11 +9,12 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.console import Console
 
+from apply_edit.cli import streams
 from apply_edit.cli.models import ConsoleProgress
 from apply_edit.errors import ApplyEditError, ConfigError, FileNotWritten
 
@@ -126,8 +127,13 @@ def serve(settings: Settings, *, json_ready: bool = False) -> None:
     if failures:
         raise failures[0]
     if not app.state.ended:
-        # A pass that does not end holds a thread, which the interpreter would wait for.
-        os._exit(1)
+        leave_threads()
+
+
+def leave_threads() -> NoReturn:
+    """End although a pass or a load holds a thread, which the interpreter would wait for."""
+    streams.flush()
+    os._exit(0)
 
 
 def _bind(settings: Settings) -> AbstractContextManager[Bound]:
@@ -176,4 +182,8 @@ def _tell(bound: Bound, *, json_ready: bool) -> None:
     if json_ready:
         uds = None if bound.uds is None else str(bound.uds)
         line = json.dumps({"url": bound.url, "port": bound.port, "uds": uds, "pid": os.getpid()})
-    click.echo(line)
+    try:
+        click.echo(line)
+    except OSError:
+        # Nobody reads it, which is no reason not to serve.
+        streams.drop_output()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from apply_edit.errors import AnchorNotFound, ApplyEditError, GuardRefused
+from apply_edit.errors import AnchorNotFound, ApplyEditError, ConfigError, GuardRefused
 from apply_edit.report import Report
 
 if TYPE_CHECKING:
@@ -141,11 +142,24 @@ def show_error(console: Console, error: ApplyEditError) -> None:
     console.print(Text(f"  ({error.code}; nothing was written)", style="dim"), soft_wrap=True)
 
 
+def print_error(error: ApplyEditError) -> None:
+    """Print an error as an object on standard output."""
+    click.echo(json.dumps({"error": error.to_dict()}))
+
+
+def usage_error(error: click.ClickException) -> ConfigError:
+    """Return an error of the command line's syntax as one of ours."""
+    param = getattr(error, "param", None)
+    option = getattr(error, "option_name", None) if param is None else param.name
+    return ConfigError(error.format_message(), option=option)
+
+
 def _show_nearest(console: Console, nearest: object) -> None:
     if not isinstance(nearest, dict):
         return
     start, end = nearest.get("start_line"), nearest.get("end_line")
-    console.print(Text(f"  nearest: lines {start} to {end} of the file"), soft_wrap=True)
+    where = f"line {start}" if start == end else f"lines {start} to {end}"
+    console.print(Text(f"  nearest: {where} of the file"), soft_wrap=True)
     difference = nearest.get("first_difference")
     if isinstance(difference, dict):
         console.print(Text(f"  the edit has  {difference.get('expected')!r}"), soft_wrap=True)

@@ -2,7 +2,7 @@ r"""Write the difference between a hunk's old and new text into a file's lines.
 
 Only what differs between old and new is written; everything else keeps the file's own bytes: tabs,
 line ends, trailing spaces, quotes. A line that changes takes the edit's text, with the file's
-indentation where the edit was written with another one.
+indentation, quotes, dashes and spaces where the edit was written with others.
 
 Does not know: how the place was found, formats.
 """
@@ -12,17 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 
-from apply_edit.match.ladder import PUNCTUATION, Change, FileLines, Found, Place, changes
+from apply_edit.direct.spelling import Spelling, respelled
+from apply_edit.match.ladder import Change, FileLines, Found, Place, changes
 from apply_edit.text import line_end, strip_end
 
 _SPACE = re.compile(r"\s*")
-# A token has the space behind it, so that spaces cannot be aligned across words.
-_TOKEN = re.compile(r"^\s+|(?:\"[^\"]*\"|'[^']*'|\w+|\S)\s*")
-_STEPS_BY_CONTENT = frozenset(
-    {"unicode", "indentation", "inner_space", "blank_lines", "similarity"}
-)
+
+
+class Doubt(StrEnum):
+    """What of a new line cannot be told."""
+
+    INDENTATION = "indentation"
+    SPELLING = "spelling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +112,60 @@ class Indents:
         return None
 
 
-def line_edits(file: FileLines, found: Found, place: Place, hunk: int) -> list[LineEdit] | None:
-    """Return the edits that carry a hunk's difference into the file.
+class Writer:
+    """Writes lines of an edit the way that they stand in the file.
 
-    Returns:
-        The edits; None where the indentation of a new line cannot be told.
+    Args:
+        file: The file.
+        found: The hunk in the reading that was found.
+        place: Where.
     """
-    indents = _indents(file, found, place)
+
+    def __init__(self, file: FileLines, found: Found, place: Place) -> None:
+        self._file = file
+        pairs = [
+            (old, file.bodies[row])
+            for old, row in zip(found.old, place.rows, strict=True)
+            if row is not None and old.strip()
+        ]
+        self._indents = Indents([(_indent(old), _indent(have)) for old, have in pairs])
+        self._spelling = Spelling([(old.strip(), have.strip()) for old, have in pairs])
+
+    def line(self, new: str, old: str | None = None, row: int | None = None) -> str | Doubt:
+        """Return a new line as it is written into the file.
+
+        Args:
+            new: The line in the edit.
+            old: The old line that it takes the place of, if any.
+            row: The file's line that this one was found at.
+        """
+        if not new.strip():
+            return new
+        indent, body = _indent(new), new[len(_indent(new)) :]
+        if old is None or row is None:
+            text = self._spelling.translate(body)
+        else:
+            text = respelled(self._file.bodies[row].strip(), old.strip(), body, self._spelling)
+        if text is None:
+            return Doubt.SPELLING
+        kept = self._indent(indent, old, row)
+        return Doubt.INDENTATION if kept is None else kept + text
+
+    def _indent(self, indent: str, old: str | None, row: int | None) -> str | None:
+        if old is not None and row is not None:
+            have = self._file.bodies[row]
+            if have == old:
+                return indent
+            if _indent(old) == indent:
+                return _indent(have)
+            if self._indents.noise:
+                return None
+        return self._indents.translate(indent)
+
+
+def line_edits(file: FileLines, found: Found, place: Place, hunk: int) -> list[LineEdit] | Doubt:
+    """Return the edits that carry a hunk's difference into the file, or what cannot be told."""
+    writer = Writer(file, found, place)
     edits = []
     for region in regions(found):
         i1, i2, j1, j2 = _with_missing_blanks(found, place, region)
@@ -124,9 +175,9 @@ def line_edits(file: FileLines, found: Found, place: Place, hunk: int) -> list[L
             i = i1 + k if i1 + k < i2 else None
             row = place.rows[i] if i is not None else None
             old = found.old[i] if i is not None else None
-            text = _written(file, found.step, indents, (new, old, row))
-            if text is None:
-                return None
+            text = writer.line(new, old, row)
+            if isinstance(text, Doubt):
+                return text
             lines.append(text + _end_for(file, row if row is not None else end - 1))
         edits.append(LineEdit(start, end, tuple(lines), hunk))
     return edits
@@ -165,15 +216,6 @@ def regions(found: Found) -> list[Change]:
     return out
 
 
-def _indents(file: FileLines, found: Found, place: Place) -> Indents:
-    pairs = [
-        (_indent(old), _indent(file.bodies[row]))
-        for old, row in zip(found.old, place.rows, strict=True)
-        if row is not None and old.strip()
-    ]
-    return Indents(pairs)
-
-
 def _indent(line: str) -> str:
     match = _SPACE.match(line)
     return match[0] if match is not None else ""
@@ -190,61 +232,6 @@ def _span(place: Place, i1: int, i2: int) -> tuple[int, int]:
     if after is not None:
         return after, after
     return place.end, place.end
-
-
-def _written(
-    file: FileLines, step: str, indents: Indents, lines: tuple[str, str | None, int | None]
-) -> str | None:
-    """Return a new line as it is written into the file.
-
-    Args:
-        file: The file.
-        step: The search step that found the place.
-        indents: Translation of indentation.
-        lines: The new line, and the old line and file row that it takes the place of, if any.
-    """
-    new, old, row = lines
-    if not new.strip():
-        return new
-    indent, body = _indent(new), new[len(_indent(new)) :]
-    if old is not None and row is not None:
-        have = file.bodies[row]
-        if have == old:
-            return new
-        if step in _STEPS_BY_CONTENT:
-            body = merge_line(have.strip(), old.strip(), body)
-        if _indent(old) == indent:
-            return _indent(have) + body
-        if indents.noise:
-            return None
-    translated = indents.translate(indent)
-    return None if translated is None else translated + body
-
-
-def merge_line(have: str, old: str, new: str) -> str:
-    r"""Write the difference of ``old`` and ``new`` into a line that only resembles ``old``.
-
-    Works by tokens; a quoted string is one token. Where the tokens of file and edit do not
-    correspond one to one the new line is taken as it is.
-
-    >>> merge_line("x = 1  # a \u2014 b", "x = 1  # a - b", "x = 2  # a - b")
-    'x = 2  # a \u2014 b'
-    """
-    if have == old:
-        return new
-    mine, theirs, fresh = (_tokens(text) for text in (have, old, new))
-    if [t.translate(PUNCTUATION) for t in mine] != [t.translate(PUNCTUATION) for t in theirs]:
-        return new
-    out, at = [], 0
-    for i1, i2, j1, j2 in changes(theirs, fresh):
-        out += mine[at:i1] + fresh[j1:j2]
-        at = i2
-    return "".join(out + mine[at:])
-
-
-def _tokens(text: str) -> list[str]:
-    """Cut a line into tokens; typographic quotes hold a string together as plain ones do."""
-    return [text[m.start() : m.end()] for m in _TOKEN.finditer(text.translate(PUNCTUATION))]
 
 
 def _end_for(file: FileLines, row: int) -> str:

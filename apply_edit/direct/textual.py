@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
-from apply_edit.direct.splice import merge_line
+from apply_edit.direct.spelling import Spelling, respelled
+from apply_edit.direct.there import text_there
+from apply_edit.errors import AnchorNotFound
 from apply_edit.match.assign import ambiguous
 from apply_edit.match.ladder import PUNCTUATION, changes
 from apply_edit.match.locate import ALREADY
@@ -16,7 +19,6 @@ from apply_edit.text import dominant_newline, line_end, split_lines, strip_end
 from apply_edit.types import Hunk
 
 _MAX_HITS = 10_000
-_SUBSTANTIAL = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def replace_text(text: str, hunk: Hunk, index: int, total: int, newline: str) ->
 
     Raises:
         AmbiguousAnchor: It is there more than once and ``replace_all`` is not set.
+        AnchorNotFound: It is there with other punctuation, and that of the new text cannot be told.
     """
     if hunk.old.endswith("\r") and hunk.new.endswith("\r") and hunk.old + "\n" in text:
         # The edit was cut between the two characters of a line end; halves must not be mixed.
@@ -86,23 +89,27 @@ def _replaced(
     line = _line_of(text, spans[0][0])
     if hunk.old == hunk.new:
         return Replaced(text, step, line, "no_op")
-    if not hunk.replace_all and _there(text, hunk, spans[0][0]):
+    if all(text_there(text, hunk.old, hunk.new, s, folded=step == "unicode") for s in spans):
         return Replaced(text, step, line, ALREADY)
     out, at = [], 0
     for start, end in spans:
         if start < at:
             continue
-        out += [text[at:start], _rewritten(text, (start, end), hunk, newline)]
+        new = _rewritten(text, (start, end), hunk, newline)
+        if new is None:
+            _refuse_spelling(_line_of(text, start))
+        out += [text[at:start], new]
         at = end
     return Replaced("".join(out) + text[at:], step, line)
 
 
-def _there(text: str, hunk: Hunk, start: int) -> bool:
-    """Say whether the new text only adds to the old one and stands there in full."""
-    added = hunk.new[len(hunk.old) :]
-    if not hunk.new.startswith(hunk.old) or len(added.strip()) < _SUBSTANTIAL:
-        return False
-    return text.startswith(hunk.new, start)
+def _refuse_spelling(line: int) -> NoReturn:
+    message = (
+        f"the old text fits line {line} only with other quotes, dashes or spaces, and those of the "
+        "new text cannot be told; repeat the file's own characters"
+    )
+    nearest = {"start_line": line, "end_line": line, "score": 1.0}
+    raise AnchorNotFound(message, hunk=0, nearest=nearest, already_applied=False, doubt="spelling")
 
 
 def _exact(text: str, old: str) -> list[tuple[int, int]]:
@@ -144,8 +151,12 @@ def _folded(text: str, old: str) -> list[tuple[int, int]]:
     return _exact(text.translate(PUNCTUATION), old.translate(PUNCTUATION))
 
 
-def _rewritten(text: str, span: tuple[int, int], hunk: Hunk, newline: str) -> str:
-    """Return the new text with the file's line ends, and its spelling where nothing changes."""
+def _rewritten(text: str, span: tuple[int, int], hunk: Hunk, newline: str) -> str | None:
+    """Return the new text with the file's line ends, and its spelling where nothing changes.
+
+    Returns:
+        The text; None where its quotes, dashes or spaces cannot be told.
+    """
     region = text[span[0] : span[1]]
     default = _near_newline(text, span, hunk.new, newline)
     pairs, feeds = region.count("\r\n"), region.count("\n")
@@ -154,23 +165,49 @@ def _rewritten(text: str, span: tuple[int, int], hunk: Hunk, newline: str) -> st
     have, old, new = (split_lines(part) for part in (region, hunk.old, hunk.new))
     if len(have) != len(old):
         return _with_newline(hunk.new, default)
-    out: list[str] = []
-    at = 0
-    bare_old, bare_new = [strip_end(x) for x in old], [strip_end(x) for x in new]
-    for i1, i2, j1, j2 in [*changes(bare_old, bare_new), (len(old), len(old), len(new), len(new))]:
-        out += have[at:i1]
-        for k, line in enumerate(bare_new[j1:j2]):
-            row = i1 + k
-            if row < i2:
-                line = merge_line(strip_end(have[row]), bare_old[row], line)
-            own = line_end(have[row]) if row < i2 else ""
-            out.append(line + ((own or default) if line_end(new[j1 + k]) else ""))
-        at = i2
+    bare = [[strip_end(line) for line in lines] for lines in (have, old, new)]
+    written = _respelled_lines(*bare)
+    if written is None:
+        return None
+    out = []
+    for body, row, j in written:
+        if j is None:
+            out.append(have[row])
+            continue
+        own = line_end(have[row]) if row >= 0 else ""
+        out.append(body + ((own or default) if line_end(new[j]) else ""))
     # A line that was the last one of the region has no end of its own and may be followed now.
     ended = [line if line_end(line) else line + default for line in out]
     if ended and not line_end(new[-1]):
         ended[-1] = strip_end(ended[-1])
     return "".join(ended)
+
+
+def _respelled_lines(
+    have: list[str], old: list[str], new: list[str]
+) -> list[tuple[str, int, int | None]] | None:
+    """Write new lines in the place of old ones; None where their characters cannot be told.
+
+    Returns:
+        For each line its text, the row of ``have`` that it stands for (-1: none) and its index in
+        ``new`` (None: the line stays as it is).
+    """
+    spelling = Spelling(zip(old, have, strict=True))
+    out: list[tuple[str, int, int | None]] = []
+    at = 0
+    for i1, i2, j1, j2 in [*changes(old, new), (len(old), len(old), len(new), len(new))]:
+        out += [(have[row], row, None) for row in range(at, i1)]
+        for j in range(j1, j2):
+            row = i1 + j - j1
+            if row < i2:
+                line = respelled(have[row], old[row], new[j], spelling)
+            else:
+                line, row = spelling.translate(new[j]), -1
+            if line is None:
+                return None
+            out.append((line, row, j))
+        at = i2
+    return out
 
 
 def _with_newline(text: str, newline: str) -> str:

@@ -15,6 +15,7 @@ from rapidfuzz import fuzz
 
 from apply_edit import markers
 from apply_edit.edits import roo, search_replace, str_replace, udiff, v4a
+from apply_edit.edits.sections import lost_blocks
 from apply_edit.edits.unwrap import edit_lines, fences, named_before, outer_code
 from apply_edit.text import strip_end
 from apply_edit.types import EditFormat
@@ -59,6 +60,9 @@ def detect(edit: str, *, original: str | None = None, path: str | None = None) -
     if v4a.looks_like(edit):
         return EditFormat.V4A
     if str_replace.looks_like(edit) and not _is_new_json(edit, original, path):
+        return EditFormat.STR_REPLACE
+    is_json = path is not None and path.endswith((".json", ".jsonc"))
+    if str_replace.looks_broken(edit, original if is_json else None):
         return EditFormat.STR_REPLACE
     if roo.looks_like(edit):
         return EditFormat.ROO_DIFF
@@ -154,6 +158,10 @@ def _unstructured(edit: str, original: str | None, path: str | None) -> EditForm
         return EditFormat.INSTRUCTION
     if original is None or not original.strip() or _several_named(edit):
         return EditFormat.WHOLE
+    shown = {line.strip() for line in lines}
+    likely = any(markers.elision(line) is markers.Elision.LIKELY for line in fresh)
+    if likely and any(line not in shown for line in own if any(c.isalnum() for c in line)):
+        return EditFormat.LAZY
     if any(markers.is_bare_ellipsis(line) for line in fresh):
         return EditFormat.LAZY
     return EditFormat.WHOLE if _covers(lines, original, document=document) else EditFormat.LAZY
@@ -185,9 +193,12 @@ def _is_prose(lines: list[str]) -> bool:
 def _covers(lines: list[str], original: str, *, document: bool = False) -> bool:
     """Say whether a text without markers speaks for the whole file.
 
-    It does where it begins and ends like the file, where the file is one definition and it begins
-    like that, or where it repeats most of the file's lines. A document is whole where it begins
-    like the file and is about as long.
+    It does where it has all blocks of the file (definitions, sections, members of types), and it
+    begins and ends like the file, repeats most of its lines, or the file is that one definition.
+    With a block less it does where it repeats most lines and has the first and the last block. A
+    document is whole where it begins like the file and is about as long.
+
+    Lines in common do not suffice: what stands for a part of the file would delete the rest.
     """
     rows = [line[:_MAX_LINE].rstrip() for line in edit_lines(original) if line.strip()]
     own = [row.strip() for row in rows]
@@ -196,17 +207,19 @@ def _covers(lines: list[str], original: str, *, document: bool = False) -> bool:
         return True
     outermost = [row for row in rows if not row[0].isspace()]
     single = outermost[:1] == rows[:1] and not any(c.isalnum() for c in "".join(outermost[1:]))
-    if single and (len(new) > 1 or len(own) == 1) and _alike(own[0], new[0]):
+    lost, is_cut = lost_blocks(rows, lines)
+    if single and not lost and (len(new) > 1 or len(own) == 1) and _alike(own[0], new[0]):
         return True
-    if document and own[0] == new[0] and len(new) * 10 >= len(own) * 6:
-        return True
-    if own[0] == new[0] and own[-1] == new[-1]:
+    if document and not is_cut and own[0] == new[0] and len(new) * 10 >= len(own) * 6:
         return True
     # Lines of brackets only are in every snippet.
     telling = [line for line in own if any(c.isalnum() for c in line)]
     known = set(new)
     kept = sum(line in known for line in telling)
-    return kept * 10 >= len(telling) * 6
+    mostly = kept * 10 >= len(telling) * 6
+    if lost:
+        return mostly and not is_cut and own[0] == new[0]
+    return mostly or (own[0] == new[0] and own[-1] == new[-1])
 
 
 def _alike(left: str, right: str) -> bool:

@@ -35,6 +35,9 @@ _INSERTED = ("insert_text", "new_str", "new_string", "text")
 _CALLS = ("input", "arguments", "parameters", "args", "function", "tool_calls")
 _COUNTS = ("expected_replacements", "expectedReplacements")
 _JSON_LINE = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
+_KEY = re.compile(
+    r"[\"'](?P<key>(?:old|new)_str(?:ing)?|(?:old|new)String|(?:old|new)_?[Tt]ext|edits)[\"']\s*:"
+)
 _JSON_NEXT = re.compile(r"[\s,;]*[\[{]")
 
 
@@ -45,6 +48,21 @@ def looks_like(edit: str) -> bool:
     except EditParseError:
         return False
     return _is_edit(value)
+
+
+def looks_broken(edit: str, original: str | None) -> bool:
+    """Say whether a text begins as such an edit and is none: cut off, or without a part.
+
+    Args:
+        edit: The text.
+        original: The file's text where the file is JSON itself, so that the text may be its data.
+    """
+    blocks = fences(edit)
+    code = (blocks[0].code if blocks and not edit.strip().startswith(("{", "[")) else edit).strip()
+    key = _KEY.search(code)
+    if key is None or not code.startswith(("{", "[")) or looks_like(edit):
+        return False
+    return original is None or f'"{key["key"]}"' not in original
 
 
 def is_content(edit: str, original: str | None) -> bool:
@@ -89,10 +107,19 @@ def _load(edit: str) -> Any:  # noqa: ANN401 - JSON has no narrower type
         if found:
             return found if len(found) > 1 else found[0]
     if failure is not None:
-        message = f"the edit is not valid JSON: {failure.msg} (line {failure.lineno})"
+        message = f"the edit is not valid JSON: {_fault(failure)}"
         raise EditParseError(message, line=failure.lineno)
     message = "the edit is not JSON: it must be an object or a list"
     raise EditParseError(message, line=1)
+
+
+def _fault(failure: json.JSONDecodeError) -> str:
+    """Say in words why a text is not JSON."""
+    if failure.msg.startswith("Unterminated string"):
+        return f"the string that begins in line {failure.lineno} is not closed; it may be cut off"
+    if failure.pos >= len(failure.doc.rstrip()):
+        return "it ends before its last closing bracket; it may be cut off"
+    return f"{failure.msg} (line {failure.lineno})"
 
 
 def _values(text: str, *, prose: bool) -> list[Any]:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from apply_edit.edits.diff_body import BodyLine, build, read_line, without_end
+from apply_edit.edits.diff_kinds import other_kind
 from apply_edit.edits.diff_paths import file_path, git_path, unquote, without_stamp
 from apply_edit.edits.unwrap import edit_lines, fences
 from apply_edit.errors import EditParseError
@@ -27,7 +28,10 @@ _EXTENDED = re.compile(
     r"dissimilarity index |rename from |rename to |copy from |copy to |Binary files |GIT binary)"
 )
 _NOTE = re.compile(r"^\\ ?No newline|^\\ .*(?i:newline)")
-_CONTEXT_DIFF = re.compile(r"^\*\*\* \d+(?:,\d+)? \*{4}$")
+_MODE = re.compile(
+    r"^(?:(?P<new>new mode |new file mode )|old mode |deleted file mode |index \w+\.\.\w+ )"
+    r"(?P<mode>\d{6})\s*$"
+)
 _SIGNATURE = re.compile(r"^-- ?$")
 
 
@@ -41,6 +45,7 @@ class _Section:
     renamed_to: str | None = None
     created: bool = False
     deleted: bool = False
+    executable: bool | None = None
     hunks: list[Hunk] = field(default_factory=list)
 
     def seen(self) -> bool:
@@ -54,8 +59,9 @@ def parse(edit: str) -> ParsedEdit:
         EditParseError: There is no hunk and no header in the text.
     """
     lines = edit_lines(_outdented(_inside_fence(edit)))
-    if any(_CONTEXT_DIFF.match(strip_end(line)) for line in lines):
-        message = "the edit is a context diff; send a unified diff (diff -u)"
+    other = other_kind([strip_end(line) for line in lines])
+    if other is not None:
+        message = f"the edit is {other}; send a unified diff (diff -u)"
         raise EditParseError(message, line=1)
     notices: list[Notice] = []
     sections = _Reader(lines, notices).read()
@@ -74,7 +80,7 @@ def looks_like(edit: str) -> bool:
             return True
         if _GIT.match(line) or (_OLD.match(line) and _NEW.match(_at(lines, i + 1))):
             return True
-    return False
+    return other_kind(lines) is not None
 
 
 def _outdented(edit: str) -> str:
@@ -99,7 +105,9 @@ def _joined(files: list[FileEdit]) -> tuple[FileEdit, ...]:
         key = file.path if plain else number
         if key in joined:
             hunks = joined[key].hunks + file.hunks
-            joined[key] = replace(file, hunks=hunks, ordered=False)
+            known = joined[key].executable
+            executable = known if file.executable is None else file.executable
+            joined[key] = replace(file, hunks=hunks, ordered=False, executable=executable)
         else:
             joined[key] = file
     return tuple(joined.values())
@@ -157,6 +165,9 @@ class _Reader:
 
     def _header(self, section: _Section, line: str) -> None:
         git, old, new = _GIT.match(line), _OLD.match(line), _NEW.match(line)
+        mode = _MODE.match(line)
+        if mode is not None:
+            self._mode(section, mode)
         if git:
             section.git = git_path(git[1])
         elif old and not section.hunks:
@@ -174,6 +185,14 @@ class _Reader:
         elif section.git and line.startswith(("copy to ", "GIT binary patch", "Binary files ")):
             message = f"line {self.i + 1} of the diff copies a file or changes a binary one"
             raise EditParseError(message, line=self.i + 1)
+
+    def _mode(self, section: _Section, mode: re.Match[str]) -> None:
+        """Take what a mode says: only whether the file is a program."""
+        if not mode["mode"].startswith("100"):
+            message = f"line {self.i + 1} of the diff is about a symbolic link or a submodule"
+            raise EditParseError(message, line=self.i + 1)
+        if mode["new"]:
+            section.executable = mode["mode"][3] in "1357"
 
     def _hunk(self, section: _Section, header: str) -> None:
         start = self.i
@@ -297,8 +316,10 @@ def _file_edit(section: _Section) -> FileEdit:
         return FileEdit(path, FileOp.DELETE, hunks, ordered=True)
     if created:
         text = "".join(h.new for h in hunks)
-        return FileEdit(path, FileOp.ADD, (Hunk("", text, edit_line=1),))
-    return FileEdit(path, FileOp.UPDATE, hunks, section.renamed_to, ordered=True)
+        new_file = (Hunk("", text, edit_line=1),)
+        return FileEdit(path, FileOp.ADD, new_file, executable=section.executable)
+    moved = section.renamed_to
+    return FileEdit(path, FileOp.UPDATE, hunks, moved, ordered=True, executable=section.executable)
 
 
 def _removes(hunks: list[Hunk]) -> bool:

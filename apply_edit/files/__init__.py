@@ -59,11 +59,13 @@ class Change:
         stamp: The file as it was read; one without digest for a file that is to be added.
         data: New bytes; None deletes the file.
         move_to: New path of the file, which must not exist; None leaves it where it is.
+        executable: Whether it shall be a program; None leaves that as it is.
     """
 
     stamp: Stamp
     data: bytes | None
     move_to: Path | None = None
+    executable: bool | None = None
 
 
 def read_source(path: str | Path) -> tuple[SourceText, Stamp]:
@@ -125,6 +127,7 @@ def write_atomic(path: str | Path, data: bytes, stamp: Stamp) -> None:
     check_unchanged(stamp)
     if hashlib.sha256(data).hexdigest() == stamp.sha256:
         return
+    _require_folder(stamp.path)
     temporary = temporary_name(stamp.path)
     with refusals(stamp.path):
         try:
@@ -196,6 +199,17 @@ def write_all(changes: Sequence[Change], root: str | Path) -> None:
         sync_folder(folder)
 
 
+def _require_folder(path: Path) -> None:
+    """Refuse to write where there is no folder for the file.
+
+    Raises:
+        FileNotWritten: There is none.
+    """
+    if not path.parent.is_dir():
+        message = f"there is no folder {path.parent} for {path.name}; make it first"
+        raise FileNotWritten(message, path=str(path))
+
+
 def _check_paths(changes: Sequence[Change], root: str | Path) -> None:
     seen: set[Path] = set()
     for change in changes:
@@ -220,7 +234,7 @@ def _stage_for(target: Path, change: Change, cleanup: contextlib.ExitStack) -> P
             cleanup.callback(_remove_folder, folder)
             folder.mkdir()
         cleanup.callback(temporary.unlink, missing_ok=True)
-        stage(temporary, change.data, change.stamp)
+        stage(temporary, change.data, change.stamp, executable=change.executable)
     return temporary
 
 

@@ -44,11 +44,18 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}{_SUFFIX}")
 
 
-def stage(temporary: Path, data: bytes, stamp: Stamp) -> None:
-    """Write bytes to a new file and to the disk, with mode and owner of the file to replace."""
+def stage(temporary: Path, data: bytes, stamp: Stamp, *, executable: bool | None = None) -> None:
+    """Write bytes to a new file and to the disk, with mode and owner of the file to replace.
+
+    Args:
+        temporary: The new file.
+        data: Its bytes.
+        stamp: The file to replace.
+        executable: Whether it shall be a program; None as the file to replace is.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # 0o666 lets the umask decide for a new file; an old file's mode is set below.
-    with open(os.open(temporary, flags, 0o666), "wb") as file:
+    # The umask decides for a new file; an old file's mode is set below.
+    with open(os.open(temporary, flags, 0o777 if executable else 0o666), "wb") as file:
         file.write(data)
         file.flush()
         if sys.platform != "win32":
@@ -56,8 +63,15 @@ def stage(temporary: Path, data: bytes, stamp: Stamp) -> None:
                 with contextlib.suppress(PermissionError):
                     os.fchown(file.fileno(), *stamp.owner)
             if stamp.mode is not None:  # after the owner, because a new owner clears set-uid
-                os.fchmod(file.fileno(), stamp.mode)
+                os.fchmod(file.fileno(), _mode(stamp.mode, executable))
         os.fsync(file.fileno())
+
+
+def _mode(mode: int, executable: bool | None) -> int:
+    """Return permission bits with those of a program: who may read it may run it."""
+    if executable is None:
+        return mode
+    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def check_unchanged(stamp: Stamp) -> None:
@@ -89,7 +103,8 @@ def refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{path} was not written: {reason(error)}. The old file is untouched"
+        kept = "The old file is untouched" if os.path.lexists(path) else "There is no such file yet"
+        message = f"{path} was not written: {reason(error)}. {kept}"
         raise FileNotWritten(message, path=str(path), errno=error.errno) from error
 
 

@@ -15,7 +15,8 @@ from apply_edit.errors import ConfigError, GuardRefused
 from apply_edit.guard.base import Check
 from apply_edit.guard.code import DuplicateDefinition, SyntaxErrors
 from apply_edit.guard.context import Context
-from apply_edit.guard.leaks import LeakedFence, LeakedMarker, LeakedProse, LeakedTag, LeakedThinking
+from apply_edit.guard.leaks import LeakedFence, LeakedProse, LeakedTag, LeakedThinking
+from apply_edit.guard.left_markers import LeakedMarker
 from apply_edit.guard.loss import CodeLost, OutsideEdit, SnippetMissing, Truncated
 from apply_edit.guard.shape import (
     EncodingJunk,
@@ -24,6 +25,7 @@ from apply_edit.guard.shape import (
     RepetitionLoop,
     WhitespaceOnly,
 )
+from apply_edit.guard.unasked import UnaskedPlace
 from apply_edit.types import Finding, ParsedEdit, Severity
 
 __all__ = ["CHECKS", "Check", "check", "enforce"]
@@ -45,6 +47,7 @@ CHECKS: Mapping[str, type[Check]] = MappingProxyType(
             CodeLost,
             OutsideEdit,
             SnippetMissing,
+            UnaskedPlace,
             DuplicateDefinition,
             SyntaxErrors,
             NoOp,

@@ -12,6 +12,7 @@ from apply_edit.guard.hunks import readings, spliced
 from apply_edit.guard.judge import Judgement, judge
 from apply_edit.guard.keys import loose
 from apply_edit.guard.reach import Reach, reach_of
+from apply_edit.guard.remarks import remark_lines
 from apply_edit.guard.whole_blocks import removed_on_request, restated_lines
 from apply_edit.syntax import Definition, canonical_language, definitions, has_grammar
 from apply_edit.text import split_lines
@@ -138,6 +139,16 @@ class Context:
     def restated(self) -> set[int]:
         """Original lines of definitions that the snippet writes out in full."""
         return restated_lines(self)
+
+    @cached_property
+    def old_remarks(self) -> frozenset[int]:
+        """Original lines that are comment or docstring."""
+        return remark_lines(self.old, canonical_language(self.language))
+
+    @cached_property
+    def new_remarks(self) -> frozenset[int]:
+        """Result lines that are comment or docstring."""
+        return remark_lines(self.new, canonical_language(self.language))
 
     @cached_property
     def on_request(self) -> set[int]:

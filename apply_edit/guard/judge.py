@@ -91,7 +91,11 @@ def _judge_snippet(merge: Context) -> Judgement:
             continue
         lost = [i for i in lost if not _take(moved, merge.old_keys[i])]
         lost = [i for i in lost if i not in merge.restated]
-        verdict.lost_beside += _without_successor(merge, lost, added)
+        lost = _without_successor(merge, lost, added)
+        if lost and not merge.new_remarks.isdisjoint(added):
+            # A new wording takes the place of all of the old one, however long that was.
+            lost = [i for i in lost if i not in merge.old_remarks]
+        verdict.lost_beside += lost
     return verdict
 
 

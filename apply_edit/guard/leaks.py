@@ -1,26 +1,21 @@
 """Checks for text that belongs to the conversation with a model and not into a file.
 
 They look at lines that the merge brought in, never at lines that the original had. What the edit
-itself spells out as content is no leak, with one exception: an elision marker of a snippet is
-spelled out precisely so that it does *not* reach the file.
+itself spells out as content is no leak. Elision markers are in :mod:`left_markers`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from apply_edit.guard.base import Check
 from apply_edit.guard.context import Context
-from apply_edit.guard.keys import loose, shown
-from apply_edit.markers import is_bare_ellipsis, is_marker
+from apply_edit.guard.keys import shown
 from apply_edit.syntax import canonical_language
 from apply_edit.text import split_lines
 from apply_edit.types import EditFormat, Finding, Severity
 
-# Where a line of three dots is code or content.
-_DOTS_ARE_CODE = frozenset({"python", "yaml", "markdown", "text", "rst", None})
 # Where a tag alone on its line is ordinary.
 _MARKUP = frozenset({"html", "xml", "javascript", "tsx", "vue", "svelte", "php", "markdown"})
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -51,8 +46,19 @@ _ABOUT = (
     r"changed|merge|merged|modification|modifications|modified|function|method|class|result|"
     r"implementation|script|content|complete|full|final)\b"
 )
+_APOLOGY = (
+    r"(?:i['\u2019]m|i am) (?:sorry|unable|not able)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b"
+    r"|i can(?:not|['\u2019]t) (?:help|assist|do|apply|make)\b|as an ai\b"
+)
+# What no document begins with but an answer that holds one.
+_PREAMBLE = re.compile(
+    rf"[\s*_>]{{0,5}}(?:{_APOLOGY}|(?:sure[!,.:]? |certainly[!,.:]? |of course[!,.:]? )?"
+    r"(?:here|below)(?:['\u2019]s| is| are) (?:the|your|an?) (?:\w+[ -]){0,3}(?:updated|modified|edited|"
+    r"merged|revised|corrected|complete|full|final|requested)\b[^.]{0,60}:\s*\W{0,3}$)",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(
-    r"[\s*_>]{0,5}(?:"
+    rf"[\s*_>]{{0,5}}(?:{_APOLOGY}|"
     r"(?:sure|certainly|of course|absolutely|okay|ok|great|alright|understood|got it)"
     r"\s*[!,.:\u2014-]"
     rf"|(?:here|below|this|these|the following)(?:['\u2019]s| is| are)\b.{{0,80}}{_ABOUT}"
@@ -78,49 +84,6 @@ _CLOSING = re.compile(
     r")",
     re.IGNORECASE,
 )
-
-
-class LeakedMarker(Check):
-    """An elision marker that stands for code, where the code should stand."""
-
-    name = "leaked_marker"
-    severity = Severity.REFUSE
-    description = "an elision marker (`// ... existing code ...`) was left in the text"
-
-    def find(self, merge: Context) -> Iterator[Finding]:
-        """Yield the markers that the original has less often, and a structured edit not at all."""
-        wanted = merge.content_keys if merge.structured else frozenset()
-        had: Counter[str] = Counter(
-            loose(merge.old[i])
-            for op in merge.changes
-            for i in range(op.old_start, op.old_end)
-            if is_marker(merge.old[i])
-        )
-        lines: list[int] = []
-        for j in merge.inserted:
-            line = merge.new[j]
-            if not (is_marker(line) or self._is_dots(line, merge)):
-                continue
-            key = loose(line)
-            if had[key] > 0:
-                had[key] -= 1
-            elif key not in wanted:
-                lines.append(j)
-        if lines:
-            first = lines[0]
-            message = (
-                f"line {first + 1} of the result is the elision marker {shown(merge.new[first])}, "
-                "not the code it stands for; the result would lose that code"
-            )
-            yield self.finding(message, lines, markers=[merge.new[j] for j in lines[:20]])
-
-    def _is_dots(self, line: str, merge: Context) -> bool:
-        return (
-            is_bare_ellipsis(line)
-            and merge.edit.format is EditFormat.LAZY
-            and canonical_language(merge.language) not in _DOTS_ARE_CODE
-            and loose(line) in merge.content_keys
-        )
 
 
 class LeakedFence(Check):
@@ -172,9 +135,12 @@ class LeakedProse(Check):
             first, last = first[:1], last[-1:]
         # In a whole file for a program, such a line is the model's, although it is in the edit.
         whole = merge.edit.format is EditFormat.WHOLE and bool(merge.original.strip())
-        answer = whole and merge.language is not None and not merge.is_prose
+        answer = whole and merge.language is not None
         fresh = set(merge.inserted)
-        edges = [*((j, _OPENING) for j in first), *((j, _CLOSING) for j in last)]
+        if whole and merge.is_prose:
+            edges = [(j, _PREAMBLE) for j in first[:1]]
+        else:
+            edges = [*((j, _OPENING) for j in first), *((j, _CLOSING) for j in last)]
         lines = sorted(
             {
                 j

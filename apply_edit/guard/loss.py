@@ -8,15 +8,18 @@ from collections.abc import Iterator
 
 from rapidfuzz import fuzz
 
+from apply_edit.align import Op
 from apply_edit.guard.base import Check
 from apply_edit.guard.context import Context
 from apply_edit.guard.hunks import StructuredNames
 from apply_edit.guard.keys import loose, shown
-from apply_edit.text import split_lines
+from apply_edit.text import is_cut_off, split_lines
 from apply_edit.types import EditFormat, Finding, Severity
 
 # Lines lost beside the edit are refused from this many on; fewer may be a matter of reading.
 _LOST_BESIDE = 3
+# So many lines less than before, inside of a block, are no deletion but a missing end.
+_CUT_BLOCK = 2
 # A sentence may well ask for a rewrite: it takes this share of the file, and this many lines.
 _LOST_SHARE = 0.4
 _LOST_LINES = 5
@@ -46,7 +49,10 @@ class Truncated(Check):
             yield self.finding(message, [last])
             return
         op = merge.changes[-1] if merge.changes else None
-        if op is None or op.old_end != len(merge.old) or merge.edit.format is EditFormat.WHOLE:
+        if op is None or op.old_end != len(merge.old):
+            return
+        if merge.edit.format is EditFormat.WHOLE:
+            yield from self._whole(merge, op)
             return
         lost = sorted({*merge.judgement.lost_outside, *merge.judgement.lost_beside})
         tail = [i for i in lost if i >= op.old_start]
@@ -60,6 +66,34 @@ class Truncated(Check):
                 f" from line {(near or 0) + 1} on are missing, which the edit does not ask for"
             )
             yield self.finding(message, [last], lost=_quoted(merge, tail))
+
+    def _whole(self, merge: Context, op: Op) -> Iterator[Finding]:
+        """A whole file may end earlier than it did, but not within a line or a block of it."""
+        last = max(len(merge.new) - 1, 0)
+        removed = [i for i in range(op.old_start, op.old_end) if merge.old_keys[i]]
+        added = [j for j in range(op.new_start, op.new_end) if merge.new_keys[j]]
+        line = merge.new[-1].rstrip() if merge.new else ""
+        missing = len(removed) - len(added)
+        cut = [
+            i
+            for i in removed
+            if is_cut_off(line, merge.old[i])
+            or (missing >= _CUT_BLOCK and line.strip() and merge.old[i].startswith(line + " "))
+        ]
+        inside = not added and removed and merge.old[removed[0]][:1].isspace()
+        if cut or (inside and len(removed) >= _CUT_BLOCK):
+            where = f"line {cut[0] + 1}" if cut else f"the block at line {removed[0] + 1}"
+            message = (
+                f"the whole-file edit ends in the middle of {where} of the original, so it may "
+                f"have been cut off: {len(removed)} lines are missing at its end"
+            )
+            yield self.finding(message, [last], lost=_quoted(merge, removed))
+        elif missing >= _LOST_BESIDE:
+            message = (
+                f"the last {len(removed)} lines of the original, from line {removed[0] + 1} on, "
+                "are not in the whole-file edit; nothing says whether that is on purpose"
+            )
+            yield self.finding(message, [last], Severity.WARN, lost=_quoted(merge, removed))
 
     def _cut_line(self, merge: Context, start: int) -> int | None:
         """Return the original line of which the result's last line is only the beginning."""
@@ -178,8 +212,8 @@ class SnippetMissing(Check):
 
     def find(self, merge: Context) -> Iterator[Finding]:
         """Yield missing lines; a segment that is there in pieces only warns."""
-        if merge.structured:
-            yield from self._structured(merge)
+        if merge.structured or merge.wanted is not None:
+            yield from self._known(merge)
         elif merge.edit.snippet is not None:
             yield from self._snippet(merge)
 
@@ -232,7 +266,7 @@ class SnippetMissing(Check):
                 return {"first_difference": first}
         return {}
 
-    def _structured(self, merge: Context) -> Iterator[Finding]:
+    def _known(self, merge: Context) -> Iterator[Finding]:
         """Hunks that fit only loosely may be re-indented or unescaped, so these only warn."""
         has = Counter(merge.new_keys)
         if merge.wanted is not None:

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 
 from apply_edit.align import Op, line_ops
 from apply_edit.guard.keys import loose
-from apply_edit.markers import is_bare_ellipsis, is_marker, removal_comment, trailing_marker
+from apply_edit.markers import (
+    Elision,
+    elision,
+    is_bare_ellipsis,
+    removal_comment,
+    trailing_marker,
+)
 from apply_edit.text import split_lines, strip_end
 
 # Places tried for a segment all of whose lines are common; more say nothing.
@@ -102,7 +108,8 @@ def segments_of(snippet: str, known: frozenset[str], result: frozenset[str]) -> 
     Args:
         snippet: The snippet.
         known: Keys of the original's lines: three dots that are one of them are code.
-        result: Keys of the result's lines: a removal comment that reached it is content.
+        result: Keys of the result's lines: what may be a marker or asks for a removal, and
+            reached it, is content.
     """
     segments: list[Segment] = []
     keys: list[str] = []
@@ -119,7 +126,7 @@ def segments_of(snippet: str, known: frozenset[str], result: frozenset[str]) -> 
         key = loose(line)
         if not key or (removal_comment(line) is not None and key not in result):
             continue
-        if is_marker(line) or (is_bare_ellipsis(line) and key not in known):
+        if _cuts(line, key, known, result):
             close()
             continue
         inner = None if key in known else trailing_marker(line)
@@ -135,6 +142,16 @@ def segments_of(snippet: str, known: frozenset[str], result: frozenset[str]) -> 
         at.append(index)
     close()
     return segments
+
+
+def _cuts(line: str, key: str, known: frozenset[str], result: frozenset[str]) -> bool:
+    """Say whether a line of a snippet is a marker, given what became of it."""
+    level = elision(line)
+    if level is Elision.CERTAIN:
+        return True
+    return (is_bare_ellipsis(line) and key not in known) or (
+        level is not Elision.NONE and key not in result
+    )
 
 
 def reach_of(snippet: str, old_keys: list[str], new_keys: list[str]) -> Reach:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from apply_edit.guard.keys import loose
-from apply_edit.markers import is_bare_ellipsis, is_marker, trailing_marker
+from apply_edit.markers import Elision, elision, is_bare_ellipsis, is_marker, trailing_marker
 from apply_edit.syntax import Definition, definitions
 from apply_edit.text import split_lines
 
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 def restated_lines(merge: Context) -> set[int]:
     """Return original lines of definitions that the snippet writes out in full."""
     lines = split_lines(merge.edit.snippet or "")
+    reached = frozenset(merge.new_keys)
     elided = {
         index
         for index, line in enumerate(lines)
-        if is_marker(line) or is_bare_ellipsis(line) or trailing_marker(line) is not None
+        if is_marker(line)
+        or is_bare_ellipsis(line)
+        or trailing_marker(line) is not None
+        or (elision(line) is not Elision.NONE and loose(line) not in reached)
     }
     if merge.grammar is None:
         return _restated_blocks(lines, elided, merge)

@@ -14,16 +14,15 @@ from apply_edit.match.ladder import (
     Found,
     Lines,
     Place,
-    changes,
     ladder,
     run_places,
     trimmed,
 )
+from apply_edit.match.there import covers, lines_stand
 from apply_edit.text import split_lines, strip_end
 from apply_edit.types import Hunk
 
 ALREADY = "already_applied"
-_SUBSTANTIAL = 10
 
 
 def bodies(text: str) -> tuple[str, ...]:
@@ -55,13 +54,15 @@ def locate(file: FileLines, hunk: Hunk, *, strict: bool = False) -> Found | None
                 fitting = _fitting(file, hunk, places)
                 if fitting:
                     kinds = hunk.kinds if _fits(hunk.kinds, old, new) else ""
-                    return _unless_there(file, Found(step, old, new, tuple(fitting), kinds), hunk)
+                    found = Found(step, old, new, tuple(fitting), kinds)
+                    return _unless_there(file, found, [reading[1] for reading in readings])
                 if places and aside is None:
                     aside = Found(step, old, new, tuple(places))
-        if step == "inner_space" and any(_stands(file, *r) for r in readings):
+        if step == "inner_space" and any(lines_stand(file, *r) for r in readings):
             return Found(ALREADY, *readings[0], ())
     # One anchor that is not in the file is advice; the text itself must then leave no doubt.
-    if aside is not None and len(hunk.anchors) == 1 and len(aside.places) == 1:
+    lost = len(hunk.anchors) == 1 and not anchor_rows(file, hunk.anchors)
+    if aside is not None and lost and len(aside.places) == 1:
         return aside if aside.step in STRICT_STEPS else None
     return None
 
@@ -99,51 +100,22 @@ def _fitting(file: FileLines, hunk: Hunk, places: Sequence[Place]) -> list[Place
     return list(places)
 
 
-def _stands(file: FileLines, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    """Say whether the new text is in the file; one line alone may be there by chance."""
-    core = trimmed(new)
-    regions = changes(old, new)
-    if sum(bool(line.strip()) for line in core) < 2 or not regions:
-        return False
-    # What is left of a deletion at the edge stands in every file, and so do lines that stay.
-    if any(j1 == j2 and (i1 == 0 or i2 == len(old)) for i1, i2, j1, j2 in regions):
-        return False
-    index = file.index("indentation")
-    for i1, i2, _, _ in regions:
-        gone = (line.strip() for line in old[i1:i2])
-        if any(line in index for line in gone if any(c.isalnum() for c in line)):
-            return False
-    return len(run_places(file, core, "trailing_space")) == 1
-
-
 def _fits(kinds: str, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
     """Say whether signs belong to a reading: readings may cut, trim or split lines."""
     signs = len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")
     return signs == (len(old), len(new))
 
 
-def _unless_there(file: FileLines, found: Found, hunk: Hunk) -> Found | None:
-    """Recognise a find where the new text stands already: None if only loosely alike."""
-    if found.step not in STRICT_STEPS and len(found.places) == 1 and found.old != found.new:
-        place = found.places[0]
-        if tuple(file.bodies[place.start : place.start + len(found.new)]) == found.new:
+def _unless_there(file: FileLines, found: Found, readings: Sequence[Lines]) -> Found:
+    """Recognise a loose find on lines that belong to the new text, which stands there already."""
+    if found.step in STRICT_STEPS or len(found.places) != 1 or found.old == found.new:
+        return found
+    place = found.places[0]
+    for new in (found.new, *readings):
+        there = run_places(file, trimmed(new), "trailing_space")
+        if len(there) == 1 and covers(there[0], place, trimmed(new)):
             return Found(ALREADY, found.old, found.new, ())
-    regions = changes(found.old, found.new)
-    if len(found.places) != 1 or len(regions) != 1 or hunk.replace_all:
-        return found
-    (i1, i2, j1, j2), place = regions[0], found.places[0]
-    added = found.new[j1:j2]
-    if i1 != i2 or len("".join(added).strip()) < _SUBSTANTIAL:
-        return found
-    if i1 == len(found.old):
-        there = file.bodies[place.end : place.end + len(added)]
-    elif i1 == 0:
-        there = file.bodies[max(0, place.start - len(added)) : place.start]
-    else:
-        return found
-    if tuple(there) != added:
-        return found
-    return Found(ALREADY, found.old, found.new, ()) if found.step in STRICT_STEPS else None
+    return found
 
 
 def anchor_rows(file: FileLines, anchors: Lines) -> list[int]:

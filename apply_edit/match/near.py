@@ -88,21 +88,54 @@ def _by_longest_line(file: FileLines, wanted: list[str], norm: str) -> list[int]
     return [] if match is None else [max(0, match[2] - longest)]
 
 
+# How the old text is called in messages where the edit has one hunk only.
+WHOLE = "the old text"
+_MAX_SHOWN = 60
+
+
+def named(index: int, total: int) -> str:
+    """Return how a hunk (0-based) is called in messages."""
+    return WHOLE if total == 1 else f"hunk {index + 1} of {total}"
+
+
+def shown(file: FileLines, old: Lines) -> str:
+    r"""Return the line of a text by which it can be told, clipped: one that the file lacks.
+
+    >>> shown(FileLines("a\n"), ("a", "  bcd"))
+    "'bcd'"
+    """
+    index = file.index("inner_space")
+    solid = [line.strip() for line in old if line.strip()]
+    strange = [line for line in solid if NORMS["inner_space"](line) not in index]
+    worded = [line for line in strange or solid if any(c.isalnum() for c in line)]
+    return _clipped(next(iter([*worded, *strange, *solid]), ""))
+
+
+def _clipped(line: str) -> str:
+    return repr(line if len(line) <= _MAX_SHOWN else line[: _MAX_SHOWN - 1] + "\u2026")
+
+
 def not_found(file: FileLines, hunk: Hunk, index: int, statuses: list[str]) -> AnchorNotFound:
     """Make the error for a hunk whose old text is not in the file, with the near miss."""
     old, new = bodies(hunk.old), trimmed(bodies(hunk.new))
     near = nearest(file, old)
     there = bool(new) and bool(run_places(file, new, "trailing_space"))
-    which = f"hunk {index + 1} of {len(statuses)}" if len(statuses) > 1 else "the old text"
-    message = f"{which} is not in the file"
+    message = named(index, len(statuses))
+    if hunk.old.strip():
+        message += f" is not in the file: {shown(file, old)}"
+    elif hunk.insert_after is not None:
+        size = len(file.lines)
+        count = "1 line" if size == 1 else f"{size} lines"
+        message = (
+            f"the edit inserts after line {hunk.insert_after}, and the file has {count}; "
+            f"give a number from 0 to {size}"
+        )
+    else:
+        message += " is empty, and nothing else says where the new text goes"
     if hunk.anchors and not anchor_rows(file, hunk.anchors):
-        message += f": the anchor {hunk.anchors[-1]!r} is not there"
-    elif not hunk.old.strip():
-        message += ": it names no text and no valid place"
+        message += f"; the anchor {_clipped(hunk.anchors[-1])} is not there"
     elif near is not None:
-        message += f"; most like it are lines {near.start_line} to {near.end_line}"
-        if near.line is not None:
-            message += f", where line {near.line} is {near.found!r} and not {near.expected!r}"
+        message += _likeness(near)
     if there:
         message += "; the new text is there already"
     return AnchorNotFound(
@@ -112,3 +145,15 @@ def not_found(file: FileLines, hunk: Hunk, index: int, statuses: list[str]) -> A
         already_applied=there,
         hunks=statuses,
     )
+
+
+def _likeness(near: Near) -> str:
+    """Say what in the file is most like a text that is not there."""
+    if near.end_line <= near.start_line:
+        is_there = "" if near.line is None else f", which is {_clipped(near.found.strip())}"
+        return f"; most like it is line {near.start_line}{is_there}"
+    message = f"; most like it are lines {near.start_line} to {near.end_line}"
+    if near.line is not None:
+        found, expected = _clipped(near.found), _clipped(near.expected)
+        message += f", where line {near.line} is {found} and not {expected}"
+    return message

@@ -3,7 +3,8 @@
 The steps: cut the snippet at its markers (:mod:`snippet`), find the lines that it shares with the
 file (:mod:`runs`) and choose among them (:mod:`chain`), find what each segment replaces
 (:mod:`place`, with :mod:`edges`, :mod:`soft` and :mod:`deletions`), write the text (:mod:`build`),
-and check that no other alignment is as good and that nothing broke.
+and check that no other alignment is as good and that nothing broke. Where a line may be a marker or
+not, all this is done for both readings, and :mod:`readings` chooses.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from apply_edit.merge.build import Builder
 from apply_edit.merge.chain import Chain, align, prune, standing
 from apply_edit.merge.outline import Outline
 from apply_edit.merge.place import Placer
+from apply_edit.merge.readings import Reading, choose, hiding
 from apply_edit.merge.runs import Run, find_runs
 from apply_edit.merge.snippet import Snippet, read_snippet, undetermined
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
@@ -69,18 +71,27 @@ def merge_lazy(
     Raises:
         MergeUndetermined: The snippet has no single plain reading; ``reason`` is one of
             ``ambiguous``, ``no_anchor``, ``placement``, ``order``, ``replace_or_add``,
-            ``deletion_unclear``, ``large_deletion``, ``file_start``, ``file_end``, ``wrap``,
-            ``syntax``.
+            ``deletion_unclear``, ``marker_unclear``, ``large_deletion``, ``file_start``,
+            ``file_end``, ``wrap``, ``syntax``.
     """
     name = canonical_language(language)
     if not original.strip():
         return _only_snippet(original, snippet, name)
     outline = _outline(original, name)
-    parts = read_snippet(snippet, outline, name)
+
+    def read(markers: frozenset[int]) -> Reading:
+        return _read(original, read_snippet(snippet, outline, name, markers), outline, name)
+
+    reading = choose(outline, snippet, name, read)
+    return LazyMerge(reading.text, spans=reading.spans)
+
+
+def _read(original: str, parts: Snippet, outline: Outline, name: str | None) -> Reading:
+    """Merge a snippet that is cut at its markers."""
     kept, outline = _without_removed(original, outline, parts, name)
     if not parts.segments:
         if parts.removals:
-            return LazyMerge(kept)
+            return Reading(kept)
         message = "the snippet has no line of code, so it changes nothing"
         raise MergeUndetermined(message, reason="no_anchor", line=1)
     task = _Task(kept, outline, parts, name)
@@ -127,15 +138,16 @@ def _without_removed(
     return kept, _outline(kept, language)
 
 
-def _merge(task: _Task, chain: Chain) -> LazyMerge:
+def _merge(task: _Task, chain: Chain) -> Reading:
     matches = prune(task.snippet, task.outline, chain.matches)
     placer = Placer(task.snippet, task.outline, matches, task.language)
     placed = placer.place()
     text, spans = Builder(task.text, task.outline, task.snippet, placer.matches).build(placed)
-    return LazyMerge(text, spans=spans)
+    hides = hiding(placed, task.snippet, task.outline, placer.matches)
+    return Reading(text, spans, hides)
 
 
-def _check_alternatives(task: _Task, runs: list[Run], chain: Chain, merged: LazyMerge) -> None:
+def _check_alternatives(task: _Task, runs: list[Run], chain: Chain, merged: Reading) -> None:
     """Refuse where leaving out a run gives an alignment as good and another text."""
     for run in _contested(standing(runs), chain):
         other = align(task.snippet, task.outline, runs, without=run)

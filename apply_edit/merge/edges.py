@@ -8,20 +8,17 @@ Does not know: the other segments, but for where they begin and end.
 
 from __future__ import annotations
 
+from apply_edit.merge.doubts import Doubts
 from apply_edit.merge.outline import Outline, assigned_name, head_name, is_closer
 from apply_edit.merge.snippet import PROSE, Segment, Snippet, undetermined
-from apply_edit.merge.soft import is_comment, pair_lines, same_statement
+from apply_edit.merge.soft import is_comment, is_remark, pair_lines
+from apply_edit.syntax.docstrings import string_end
 
 # Behind (before) the last (first) line that the snippet shows, a file may go on for as many lines
 # and still be taken as the part that the snippet's end (start) replaces.
 _EDGE_LINES = 15
 # The end of a block goes for new lines, and so many more of it without further proof.
 _FEW = 40
-
-
-def _is_paragraph(stripped: str) -> bool:
-    """Say whether a line of a document is running text, not a heading, an entry or markup."""
-    return stripped[:1].isalpha()
 
 
 def owner_of(lines: Outline, matches: dict[int, int], i: int) -> int | None:
@@ -46,10 +43,12 @@ class Edges:
         self, snippet: Snippet, original: Outline, matches: dict[int, int], language: str | None
     ) -> None:
         self.prose = language is not None and language in PROSE
+        self.language = language
         self.snippet = snippet
         self.lines = snippet.outline
         self.original = original
         self.matches = matches
+        self.doubts = Doubts(snippet, original, matches, language)
 
     def start(self, segment: Segment, first: int, floor: int) -> tuple[int, bool]:
         """Return where the segment starts in the file, and whether it starts with added lines."""
@@ -65,7 +64,7 @@ class Edges:
         if comments is not None:
             return comments, False
         pairs = pair_lines(new, self.lines, near, self.original, self.matches)
-        self._check_owner(first, place, {*self.matches, *pairs})
+        self.doubts.check_owner(first, place, {*self.matches, *pairs})
         if pairs:
             earliest = min(pairs)
             self.matches.update(pairs)
@@ -77,7 +76,7 @@ class Edges:
             message = "it may replace the start of the file or be added to it"
             raise undetermined(self.snippet, segment.start, "file_start", message)
         if above:
-            self._check_addition(new[-1], new[0], above[-1])
+            self.doubts.check_addition(new[-1], new[0], above[-1])
         if above and self.lines.widths[new[0]] > self.lines.widths[first]:
             return above[-1] + 1, True  # the end of the block before, not the start of what follows
         if above and segment.blanks_before == 0 and self._continues(new, above[-1]):
@@ -90,43 +89,6 @@ class Edges:
         entries = [*(self.lines.stripped[i] for i in new), self.original.stripped[old]]
         return gap and all(assigned_name(text) is not None for text in entries)
 
-    def _check_owner(self, first: int, place: int, known: set[int]) -> None:
-        """Refuse a new head over a line that the file has under another head at the same depth."""
-        owner = self.lines.parents[first]
-        if owner < 0 or owner in known or is_closer(self.lines.stripped[first]):
-            return
-        same_depth = self.lines.widths[first] == self.original.widths[place]
-        if same_depth and self.original.parents[place] >= 0:
-            message = (
-                "it may be a new block or the new form of the one at line "
-                f"{self.original.parents[place] + 1} of the file"
-            )
-            raise undetermined(self.snippet, owner, "replace_or_add", message)
-
-    def _check_addition(self, near: int, far: int, old: int) -> None:
-        """Refuse a new line that may as well be another form of the line where it would go.
-
-        Args:
-            near: The new line next to the matched one.
-            far: The new line next to the marker, so next to ``old`` in the result.
-            old: The line of the file next to the matched one.
-        """
-        if is_closer(self.original.stripped[old]) and self.original.parents[old] >= 0:
-            old = self.original.parents[old]
-        text = self.original.stripped[old]
-        twice = self.lines.stripped[far] == text and not is_closer(text)
-        if self.prose and _is_paragraph(self.lines.stripped[near]) and _is_paragraph(text):
-            message = f"the paragraph may be new or replace the one at line {old + 1} of the file"
-            raise undetermined(self.snippet, near, "replace_or_add", message)
-        owner = self.lines.parents[near]
-        known = owner < 0 or owner in self.matches
-        same = self.lines.widths[near] == self.original.widths[old] and same_statement(
-            self.lines.stripped[near], text
-        )
-        if twice or (known and same):
-            message = f"it may be new or replace line {old + 1} of the file"
-            raise undetermined(self.snippet, near, "replace_or_add", message)
-
     def _from_top(self, segment: Segment, above: list[int]) -> bool:
         """A snippet with markers but none at its start begins where the file does."""
         return segment.before is None and bool(self.snippet.markers) and len(above) <= _EDGE_LINES
@@ -136,20 +98,25 @@ class Edges:
         return text.startswith(("@", "#[", "[")) or is_comment(text)
 
     def _comment_block(self, new: list[int], first: int, place: int, floor: int) -> int | None:
-        """Return the start of the comment above a head that new comment lines take the place of."""
-        if not all(is_comment(self.lines.stripped[i]) for i in new):
-            return None
-        if head_name(self.lines.stripped[first]) is None:
+        """Return the start of the comment above a line that new comment lines take the place of."""
+        is_head = head_name(self.lines.stripped[first]) is not None
+        is_one = is_comment if is_head else is_remark
+        if self.prose or not all(is_one(self.lines.stripped[i]) for i in new):
             return None
         at = place
-        while at > floor and is_comment(self.original.stripped[at - 1]):
+        while at > floor and is_one(self.original.stripped[at - 1]):
             at -= 1
+        if not is_head and place - at > len(new) + 1:
+            message = f"the comment may be new or replace the one at line {at + 1} of the file"
+            raise undetermined(self.snippet, new[0], "replace_or_add", message)
         return at if at < place else None
 
     def end(self, segment: Segment, last: int, ceiling: int) -> tuple[int, bool]:
         """Return where the segment ends in the file, and whether it ends with added lines."""
         place = self.matches[last]
         new = self.lines.solid_between(last + 1, segment.end)
+        self.doubts.check_cut(segment, last, place)
+        place, new = self._past_docstring(place, new, ceiling)
         closed = self._closed_block(segment, last, new, ceiling)
         if closed is not None and closed > place + 1:
             return self._full_block(segment, last, new, closed)
@@ -174,8 +141,24 @@ class Edges:
         if self._to_end(segment, below):
             message = "it may replace the end of the file or be added before it"
             raise undetermined(self.snippet, last + 1, "file_end", message)
-        self._check_addition(new[0], new[-1], below[0])
+        self.doubts.check_addition(new[0], new[-1], below[0])
+        self.doubts.check_remarks(new, below[0])
         return place + 1, True
+
+    def _past_docstring(self, place: int, new: list[int], ceiling: int) -> tuple[int, list[int]]:
+        """Let a docstring take the place of the one that stands below the same head.
+
+        Returns:
+            The last line of the file that is dealt with, and the new lines that are left.
+        """
+        text = self.original.stripped
+        if not (self.language == "python" and new and text[place].endswith(":")):
+            return place, new
+        end = string_end(self.lines.stripped, new[0])
+        old_end = string_end(text, self.original.next_solid(place + 1))
+        if end is None or old_end is None or old_end > ceiling:
+            return place, new
+        return old_end - 1, [i for i in new if i >= end]
 
     def _to_end(self, segment: Segment, below: list[int]) -> bool:
         """Say whether a snippet with markers but none at its end may end where the file does."""
@@ -258,6 +241,7 @@ class Edges:
         """Refuse to drop the end of a block on the word of a snippet that may just stop there."""
         lost = self.original.solid_between(self.matches[last] + 1, closed)
         lost = [i for i in lost if not is_closer(self.original.stripped[i])]
+        self.doubts.check_definitions(segment, last, lost)
         meant = bool(new) and (
             segment.after is not None
             or self._from_file_level()

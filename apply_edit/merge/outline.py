@@ -64,7 +64,9 @@ _NOT_NAMES = frozenset(
         "foreach",
     )
 )
-_KEYED = re.compile(r"(?P<name>[\w.#*\-\"'$ ]{1,60}?)\s*(?::|=)(?:\s|$)")
+_KEYED = re.compile(
+    r"(?P<name>[\w.#*\-\"'$ ]{1,60}?)\s*(?::|=)(?:\s|$)|(?P<bare>[\w.\-$ ]{1,60}?)=(?![=~>])"
+)
 
 
 def is_closer(stripped: str) -> bool:
@@ -107,9 +109,11 @@ def assigned_name(stripped: str) -> str | None:
 
     >>> assigned_name("let total = 1;"), assigned_name('"name": "x",'), assigned_name("f(a == 1)")
     ('let total', '"name"', None)
+    >>> assigned_name("export PORT=80"), assigned_name("a==b")
+    ('export PORT', None)
     """
     match = _KEYED.match(stripped)
-    return match["name"].strip() if match is not None else None
+    return (match["name"] or match["bare"] or "").strip() if match is not None else None
 
 
 def width(line: str) -> int:
@@ -199,6 +203,12 @@ class Outline:
         following = self.stripped[i + 1] if i + 1 < len(self.stripped) else ""
         braced = following == "{" and text.endswith(")") and self.widths[i] == self.widths[i + 1]
         return head_name(f"{text} {{" if braced else text)
+
+    def member(self, i: int) -> str | None:
+        """Return the name that a line defines in the file or in a type, not in a function."""
+        parent = self.parents[i]
+        outer = parent < 0 or head_kind(self.stripped[parent]) != ""
+        return self.name(i) if outer else None
 
     @cached_property
     def counts(self) -> Counter[str]:

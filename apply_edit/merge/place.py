@@ -121,7 +121,7 @@ class Placer:
     ) -> Placed:
         start, leads = self.edges.start(segment, first, floor)
         end, trails = self.edges.end(segment, last, ceiling)
-        check_deletions(self.snippet, self.original, self.matches, segment)
+        check_deletions(self.snippet, self.original, self.matches, segment, self.edges.language)
         wraps = self._wrapped(segment, end, ceiling) if trails else 0
         return Placed(segment, start, end, leads, trails, wraps)
 
@@ -146,6 +146,9 @@ class Placer:
 
     def _on_top(self, segment: Segment) -> Placed:
         """Place new lines in front of everything, unless something has to stay in front of them."""
+        if self.edges.prose:
+            message = "it may be new or replace the start of the file; show the lines around it"
+            raise undetermined(self.snippet, segment.start, "replace_or_add", message)
         if self.original.stripped[self.original.next_solid(0)].startswith(_FIRST):
             message = "it is new, and what the file begins with has to stay at the top"
             raise undetermined(self.snippet, segment.start, "placement", message)

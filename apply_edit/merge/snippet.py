@@ -105,13 +105,16 @@ class Snippet:
     removals: tuple[range, ...]
 
 
-def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
+def read_snippet(
+    text: str, original: Outline, language: str | None, markers: frozenset[int] = frozenset()
+) -> Snippet:
     """Cut a snippet at its markers.
 
     Args:
         text: The snippet, out of its fence.
         original: The file: a line that it has is code, whatever it looks like.
         language: Our name of the language, or None.
+        markers: 0-based lines that are markers although they need not be.
     """
     rows: list[tuple[str, int, bool]] = []
     stubs = _stub_names(text)
@@ -123,6 +126,9 @@ def read_snippet(text: str, original: Outline, language: str | None) -> Snippet:
         target = _removal(line, following, original)
         if target is not None:
             removals.append(target)
+            continue
+        if number in markers:
+            rows.append((line, number, True))
             continue
         for piece, marker in _pieces(line, previous, original, language, stubs):
             rows.append((piece, number, marker))

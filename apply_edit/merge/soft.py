@@ -43,7 +43,13 @@ _ENTRY = re.compile(
     r"|(?!return\b|throw\b|new\b|await\b|delete\b|else\b)(?:[\w:<>*&\[\],?]+\s+)+\*?"
     r"(?P<prototype>\w+)\([^;]*;$)"
 )
+_REMARK = re.compile(
+    r"//|--\s|;;?\s|%\s|#(?![\[!{]|\s*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|"
+    r"error|import|region|endregion)\b)"
+)
 _LIKE = 0.75
+# Calls with fewer characters of arguments look alike by chance.
+_SHORT_CALL = 4
 _KEYED_LIKE = 0.4
 _MARGIN = 0.1
 _LIMIT = 60
@@ -68,20 +74,16 @@ def likeness(new: str, old: str, names: tuple[str | None, str | None] | None = N
     name, other = names or (head_name(new), head_name(old))
     if name is not None or other is not None:
         return max(0.9, ratio) if name == other else 0.0
-    entry, other_entry = _entry(new), _entry(old)
-    if entry is not None and other_entry is not None and entry[0] == other_entry[0]:
-        return max(0.85, ratio) if entry == other_entry else 0.0
-    module, other_module = _IMPORT.match(new), _IMPORT.match(old)
-    if module is not None and other_module is not None:
-        return (
-            max(0.85, ratio)
-            if module[0].split() and _module(module) == _module(other_module)
-            else 0
-        )
+    key = assigned_name(new)
+    same_key = key is not None and key == assigned_name(old)
+    if same_key and "=" in new and "=" in old and ratio >= _KEYED_LIKE:
+        return max(0.85, ratio)
+    known = _same_entry(new, old)
+    if known is not None:
+        return max(0.85, ratio) if known else 0.0
     if old.rstrip(":{(;,)") and new.startswith(old.rstrip(":{(;,)")) and len(old) > 8:
         return max(0.85, ratio)
-    key = assigned_name(new)
-    if key is not None and key == assigned_name(old) and ratio >= _KEYED_LIKE:
+    if same_key and ratio >= _KEYED_LIKE:
         return max(0.85, ratio)
     call, other_call = _CALL.match(new), _CALL.match(old)
     if call is not None and other_call is not None and call[0] == other_call[0]:
@@ -91,6 +93,17 @@ def likeness(new: str, old: str, names: tuple[str | None, str | None] | None = N
     if key is not None and assigned_name(old) is not None and key != assigned_name(old):
         return ratio - 0.2
     return ratio
+
+
+def _same_entry(new: str, old: str) -> bool | None:
+    """Say whether two entries or imports have the same name; None where they are no such things."""
+    entry, other_entry = _entry(new), _entry(old)
+    if entry is not None and other_entry is not None and entry[0] == other_entry[0]:
+        return entry == other_entry
+    module, other_module = _IMPORT.match(new), _IMPORT.match(old)
+    if module is not None and other_module is not None:
+        return bool(module[0].split()) and _module(module) == _module(other_module)
+    return None
 
 
 def _alike(new: tuple[Outline, int], old: tuple[Outline, int]) -> float:
@@ -123,7 +136,31 @@ def same_statement(new: str, old: str) -> bool:
     (True, False)
     """
     first, other = _STATEMENT.match(new), _STATEMENT.match(old)
+    if new.startswith("@") and old.startswith("@"):
+        return True
     return first is not None and other is not None and first[0] == other[0]
+
+
+def alike_calls(new: str, old: str) -> bool:
+    """Say whether two calls of different functions are so alike that one may be the other's form.
+
+    >>> alike_calls('logger.info("other %s", a)', 'log("other", a)'), alike_calls("f(a)", "g(b)")
+    (True, False)
+    """
+    call, other = _CALL.match(new), _CALL.match(old)
+    if call is None or other is None or call[0] == other[0]:
+        return False
+    arguments = fuzz.ratio(new[call.end() :], old[other.end() :]) / 100
+    return len(new) - call.end() > _SHORT_CALL and arguments >= _LIKE
+
+
+def is_remark(stripped: str) -> bool:
+    """Say whether a line is a comment to its end, and no directive, selector or string.
+
+    >>> is_remark("# why"), is_remark("#include <a.h>"), is_remark("#id {"), is_remark("* item")
+    (True, False, False, False)
+    """
+    return _REMARK.match(stripped) is not None and not stripped.endswith(("{", ",", "\\"))
 
 
 def _module(match: re.Match[str]) -> str:

@@ -56,10 +56,18 @@ class Announcement:
         """Return the content of the file."""
         return json.dumps(asdict(self))
 
-    def serves(self, target: str, device: str, dtype: str) -> bool:
-        """Say whether it is this version with the same target, loaded in the same way."""
-        mine = (apply_edit.__version__, target_key(target), device, dtype)
-        return mine == (self.version, self.target, self.device, self.dtype)
+    def difference(self, target: str, device: str, dtype: str) -> str | None:
+        """Say what it has that is not wanted; None for this version with the same target."""
+        wanted = {
+            "version": apply_edit.__version__,
+            "target": target_key(target),
+            "device": device,
+            "dtype": dtype,
+        }
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                return f"it has {name} {getattr(self, name)}, and {value} is wanted"
+        return None
 
 
 def target_key(target: str) -> str:

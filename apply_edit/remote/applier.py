@@ -72,8 +72,8 @@ class ServiceApplier:
         Raises:
             ApplyEditError: One of its kinds.
         """
-        services = usable(self._config)
-        if services:
+        running = announcements()
+        if running:
             without = Applier(self._config, engine=_NoEngine())
             try:
                 return without.apply(original, edit, path=path, instruction=instruction)
@@ -82,17 +82,21 @@ class ServiceApplier:
                 from apply_edit.remote.client import Question
 
                 question = Question(original, edit, path, instruction, self._config)
-                result = self._ask(question, services)
+                result = self._ask(question, running)
             if result is not None:
                 return result
         return self._local.apply(original, edit, path=path, instruction=instruction)
 
-    def _ask(self, question: Question, services: dict[Path, Announcement]) -> EditResult | None:
+    def _ask(self, question: Question, running: dict[Path, Announcement]) -> EditResult | None:
         """Return the first usable answer, None where there is none."""
         from apply_edit.remote.client import Service, ServiceUnusable
 
-        self._observer.stage("service")
-        for announced, announcement in services.items():
+        for announced, announcement in running.items():
+            unfit = _why_not(announcement, self._config)
+            if unfit is not None:
+                self._note(f"the running service was not used: {unfit}")
+                continue
+            self._observer.stage("service")
             try:
                 return Service(announcement).apply(question, self._cancelled)
             except ServiceUnusable as error:
@@ -102,19 +106,13 @@ class ServiceApplier:
         return None
 
 
-def usable(config: Config) -> dict[Path, Announcement]:
-    """Return the running services that would do the same as a target loaded here, by their files.
-
-    With settings that the API has no way to say there are none.
-    """
+def _why_not(announcement: Announcement, config: Config) -> str | None:
+    """Say why a service would not do the same as a target loaded here; None where it would."""
     usual = Config()
-    if any(getattr(config, name) != getattr(usual, name) for name in UNSAYABLE):
-        return {}
-    return {
-        path: announcement
-        for path, announcement in announcements().items()
-        if announcement.serves(config.target, config.device, config.dtype)
-    }
+    for name in UNSAYABLE:
+        if getattr(config, name) != getattr(usual, name):
+            return f"it has its own setting of {name}"
+    return announcement.difference(config.target, config.device, config.dtype)
 
 
 class _TargetNeeded(Exception):  # noqa: N818 no error: the signal that the work goes elsewhere

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from apply_edit.config import Config
-from apply_edit.errors import ApplyEditError, Cancelled
+from apply_edit.errors import ApplyEditError, Cancelled, Stopping
 from apply_edit.remote.announcement import Announcement
 from apply_edit.remote.report import ReceivedReport
 from apply_edit.types import EditFormat, EditResult, HunkScore, Notice, Try
@@ -168,8 +168,8 @@ def _answer(response: httpx.Response) -> Mapping[str, Any]:
     if not isinstance(refusal, dict):
         refusal = {"message": "no error object"}
     kind = _KINDS.get(str(refusal.get("code")))
-    if kind is None or kind is Cancelled:
-        # Something about the service and not about the edit; it also stops all work when it ends.
+    if kind is None or kind in (Cancelled, Stopping):
+        # Something about the service and not about the edit.
         message = f"it answered {response.status_code}: {refusal.get('message')}"
         raise ServiceUnusable(message)
     fields = {name: value for name, value in refusal.items() if name not in _NOT_FIELDS}

@@ -14,7 +14,9 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Security
 from fastapi.security import HTTPBearer
+from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Scope
 
 import apply_edit
 from apply_edit.errors import ApplyEditError
@@ -29,6 +31,8 @@ from apply_edit.service.pool import Pool
 from apply_edit.service.security import LOOPBACK_ORIGIN, BodyLimit, Doorkeeper, TokenCheck
 from apply_edit.service.settings import Settings
 
+# A pass cannot be interrupted; one that takes longer is left behind when the service ends.
+_LAST_PASS_S = 3.0
 _DESCRIPTION = """Merges an edit into a file: exactly, fast, on this machine.
 
 Every refusal is an error object, `{"error": {"message", "type", "code", "param", …}}`, with a 4xx
@@ -81,13 +85,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if settings.preload:
         loading.start()
     yield
-    app.state.ended = await pool.close()
-    await asyncio.to_thread(loading.stop)
+    ended = await pool.close(_LAST_PASS_S)
+    await asyncio.to_thread(loading.stop, _LAST_PASS_S if ended else 0.0)
+    app.state.ended = ended and loading.state != "loading"
     log(logging.INFO, "stopped")
 
 
 def _framework(settings: Settings) -> FastAPI:
-    return FastAPI(
+    app: FastAPI = FastAPI(
         title="apply-edit",
         version=apply_edit.__version__,
         description=_DESCRIPTION,
@@ -97,13 +102,24 @@ def _framework(settings: Settings) -> FastAPI:
         redoc_url=None,
         dependencies=[] if settings.token is None else [Security(HTTPBearer(auto_error=False))],
         # Its logs would hold messages of exceptions, and these quote the file.
-        telemetry={
-            "tracing": settings.telemetry,
-            "metrics": settings.telemetry,
-            "logs": False,
-            "auto_configure": settings.telemetry,
-        },
+        telemetry=TelemetryConfig(
+            tracing=settings.telemetry,
+            metrics=settings.telemetry,
+            logs=False,
+            auto_configure=settings.telemetry,
+            exclude=lambda scope: _is_private(scope, app),
+        ),
     )
+    return app
+
+
+def _is_private(scope: Scope, app: FastAPI) -> bool:
+    """Say whether a request is in no span, because the span would hold words of the client's.
+
+    A span has path and query as they are. No route takes a query, and a path that is no route's
+    could be anything.
+    """
+    return bool(scope["query_string"]) or scope["path"] not in app.openapi()["paths"]
 
 
 def _add_layers(app: FastAPI, settings: Settings, metrics: Metrics) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -12,8 +13,9 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from apply_edit.errors import Stopping
 from apply_edit.service.logs import log, log_bug, note
-from apply_edit.service.problems import refusal
+from apply_edit.service.problems import refusal, response_of
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _GONE = 499
@@ -56,6 +58,12 @@ class Edge:
             await self._app(scope, receive, answer)
         except SendTimeoutError:
             note(scope, error_code="reader_too_slow")
+        except asyncio.CancelledError:
+            # Only the end of the server cancels a request; it would answer in words of its own.
+            error = Stopping("the service is stopping; nothing was changed")
+            note(scope, error_code=error.code)
+            if status == 0:
+                await response_of(error)(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 the edge: whatever it is, the client gets an answer
             log_bug(error, "a request failed by a fault of the service", request_id=request_id)
             note(scope, error_code="internal_error")

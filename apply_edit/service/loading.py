@@ -27,8 +27,8 @@ State = Literal["idle", "loading", "ready", "failed"]
 class RunningWorker(Protocol):
     """What runs beside an engine and has to be stopped with it: the worker's thread."""
 
-    def stop(self) -> None:
-        """Stop it, and wait until it has stopped."""
+    def stop(self, timeout: float, last_pass_s: float) -> None:
+        """Stop it, and wait until it has stopped; see ``Worker.stop``."""
         ...
 
     def stats(self) -> WorkerStats:
@@ -112,11 +112,15 @@ class Loading:
         loaded = await asyncio.shield(asyncio.wrap_future(self.start()))
         return loaded.engine
 
-    def stop(self) -> None:
-        """Stop the worker, where there is one; blocks until it has stopped."""
+    def stop(self, last_pass_s: float) -> None:
+        """Stop the worker, where there is one; blocks until it has stopped or was left behind.
+
+        Args:
+            last_pass_s: Seconds that a pass under way gets.
+        """
         loaded = self.loaded
         if loaded is not None and loaded.worker is not None:
-            loaded.worker.stop()
+            loaded.worker.stop(0.0, last_pass_s)
 
     def _load(self, future: Future[Loaded]) -> None:
         started = time.perf_counter()

@@ -26,7 +26,11 @@ _EXAMPLES: dict[int, tuple[str, str, str]] = {
     ),
     429: ("Too many requests; see Retry-After.", "busy", "no more are taken on; try again later"),
     500: ("A fault of the service.", "internal_error", "the service has failed; see its log"),
-    503: ("The target is not there.", "model_load_error", "the model cannot be used"),
+    503: (
+        "The target is not there, or the service is ending.",
+        "model_load_error",
+        "the model cannot be used",
+    ),
     504: ("The time has run out.", "deadline_exceeded", "there was no result within 600 s"),
 }
 # What the layers around the routes can answer, whichever route it is.

@@ -8,9 +8,9 @@ Interface for routes::
 
 ``apply_for`` returns an ``EditResult`` or raises an ``ApplyEditError`` (``problems.install`` turns
 that into the answer): ``Busy`` when too many wait, ``DeadlineExceeded``, ``Cancelled`` when the
-client has gone, and all that ``Applier.apply`` raises. A route that streams runs it in a task and
-cancels that task when the client goes; a ``listener`` (an ``engine.Observer``) is called in another
-thread, while the target writes.
+client has gone, ``Stopping`` when the service ends, and all that ``Applier.apply`` raises. A route
+that streams runs it in a task and cancels that task when the client goes; a ``listener`` (an
+``engine.Observer``) is called in another thread, while the target writes.
 
 Two gates. Every apply first takes one of a few *text* places, where it is parsed, located, spliced
 and merged; others queue. An apply that turns out to need the target exchanges it for one of the
@@ -21,17 +21,18 @@ So a structured edit never waits for a model, and nobody has to guess beforehand
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError as TurnCancelled
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Request
 
 from apply_edit.applier import Applier
 from apply_edit.engine import Engine
-from apply_edit.errors import ApplyEditError, Busy, Cancelled, DeadlineExceeded
+from apply_edit.errors import ApplyEditError, Busy, Cancelled
 from apply_edit.rewriting import Observer, SilentObserver
 from apply_edit.service.errand import (
     AtItsTurn,
@@ -44,14 +45,10 @@ from apply_edit.service.errand import (
 )
 from apply_edit.service.gate import Gate
 from apply_edit.service.logs import note
+from apply_edit.service.race import Done, Gone, Rivals, race
 from apply_edit.types import EditResult
 
-__all__ = ["Limits", "Outcome", "Pool", "Work", "apply_for", "client_gone", "route_of"]
-
-Gone = Callable[[], Awaitable[bool]]
-Done = TypeVar("Done")
-_GONE_POLL_S = 0.1
-
+__all__ = ["Gone", "Limits", "Outcome", "Pool", "Work", "apply_for", "client_gone", "route_of"]
 
 Told = Callable[[str, Work, Outcome], None]
 
@@ -82,6 +79,7 @@ class Pool:
         threads = self.limits.text_threads + places
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="apply")
         self._errands: dict[Errand, Future[Any]] = {}
+        self._ending = asyncio.Event()
         self._mean_s = 1.0
 
     async def apply(
@@ -134,50 +132,40 @@ class Pool:
 
         return await self._race(Errand(SilentObserver()), work, gone)
 
-    async def close(self, grace_s: float = 10.0) -> bool:
+    def end(self) -> None:
+        """Have all errands fail with ``Stopping``, also those to come; call it in the loop."""
+        self._ending.set()
+
+    async def close(self, last_pass_s: float = 10.0) -> bool:
         """Stop all errands and say whether all their threads have ended.
 
         Args:
-            grace_s: How long to wait for a pass that is under way.
+            last_pass_s: How long to wait for a pass that is under way.
         """
+        self.end()
         running = dict(self._errands)
         for errand in running:
             errand.stop()
-        ended = [asyncio.wrap_future(future) for future in running.values()]
-        late: set[asyncio.Future[Any]] = set()
+        ended = [asyncio.ensure_future(_ended(future)) for future in running.values()]
+        late: set[asyncio.Task[None]] = set()
         if ended:
-            _, late = await asyncio.wait(ended, timeout=grace_s)
-            await asyncio.gather(*(set(ended) - late), return_exceptions=True)
+            _, late = await asyncio.wait(ended, timeout=last_pass_s)
+        for task in late:
+            task.cancel()
         self._threads.shutdown(wait=not late)
         return not late
 
     async def _race(
         self, errand: Errand, action: Callable[[Errand, Callable[[], Engine]], Done], gone: Gone
     ) -> Done:
-        """Let the errand, its deadline and the client's patience race."""
+        """Let the errand race against its deadline, the client's patience and the end."""
         allowed = self.limits.deadline_s
         if errand.deadline_s is not None:
             allowed = min(allowed, errand.deadline_s)
-        doing = asyncio.ensure_future(self._carry(errand, action))
-        leaving = asyncio.ensure_future(_until(gone))
         try:
-            done, _ = await asyncio.wait(
-                (doing, leaving), timeout=allowed, return_when=asyncio.FIRST_COMPLETED
-            )
-            if doing in done:
-                return await doing
-            if leaving in done:
-                leaving.result()
-                message = "the client has gone; nothing was changed"
-                raise Cancelled(message)
-            message = f"there was no result within {allowed:g} s; nothing was changed"
-            raise DeadlineExceeded(message, deadline_s=allowed)
+            return await race(self._carry(errand, action), Rivals(gone, self._ending, allowed))
         finally:
             errand.stop()
-            doing.cancel()
-            leaving.cancel()
-            # What they say now is of no interest, but somebody has to have heard it.
-            await asyncio.gather(doing, leaving, return_exceptions=True)
 
     async def _carry(
         self, errand: Errand, action: Callable[[Errand, Callable[[], Engine]], Done]
@@ -188,6 +176,8 @@ class Pool:
         known: list[Engine] = []
 
         def engine() -> Engine:
+            if errand.stopped():
+                raise gave_up()
             if not known:
                 turn = asyncio.run_coroutine_threadsafe(self._to_model(errand), loop)
                 try:
@@ -202,8 +192,14 @@ class Pool:
             return action(errand, engine)
 
         future = self._errands[errand] = self._threads.submit(work)
+
+        def free(_: Future[Done]) -> None:
+            # A thread that was left behind at the end finds the loop closed.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._end, errand)
+
         # A caller may have had its answer before (a deadline); the place is free only then.
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._end, errand))
+        future.add_done_callback(free)
         return await asyncio.wrap_future(future)
 
     def _end(self, errand: Errand) -> None:
@@ -292,6 +288,6 @@ def _apply(work: Work) -> Callable[[Errand, Callable[[], Engine]], EditResult]:
     return action
 
 
-async def _until(gone: Gone) -> None:
-    while not await gone():
-        await asyncio.sleep(_GONE_POLL_S)
+async def _ended(future: Future[Any]) -> None:
+    """Wait until a thread has ended; what it says is heard and of no interest."""
+    await asyncio.gather(asyncio.wrap_future(future), return_exceptions=True)

@@ -24,6 +24,7 @@ from starlette.exceptions import HTTPException
 
 from apply_edit import errors
 from apply_edit.errors import ApplyEditError
+from apply_edit.service import bodies
 from apply_edit.service.logs import note
 
 # The most specific class that an error is an instance of decides.
@@ -123,24 +124,30 @@ def refusal(
 def invalid(error: RequestValidationError) -> ErrorResponse:
     """Return the answer for a body or parameter that does not fit its schema."""
     found = error.errors()
-    if found and found[0]["type"] == "json_invalid":
-        place, reason = found[0]["loc"][-1], found[0]["ctx"]["error"]
-        message = f"the body is no JSON: {reason} at character {place}"
-        return refusal(400, "invalid_json", message)
+    first: Any = found[0] if found else {"type": "unknown", "loc": ()}
+    if first["type"] == "json_invalid":
+        line, column = bodies.place_in(str(error.body), first["loc"][-1])
+        reason = first["ctx"]["error"]
+        message = f"the body is no JSON: {reason} at line {line}, column {column}"
+        found_at = error_body(400, "invalid_json", message, line=line, column=column)
+        return ErrorResponse(found_at, 400)
     if isinstance(error.body, bytes):
         message = "the body was not read as JSON; send it with Content-Type: application/json"
         return refusal(415, "unsupported_media_type", message)
-    # Never the input itself: it is the caller's file.
-    details = [{"param": _path(item["loc"]), "message": item["msg"]} for item in found]
-    first = details[0] if details else {"param": None, "message": "the request is not valid"}
-    message = f"{first['param']}: {first['message']}"
-    body = error_body(422, "invalid_request", message, param=first["param"], errors=details)
+    if (first["type"], first["loc"]) == ("missing", ("body",)):
+        return refusal(400, "invalid_json", "the body is empty; send a JSON object")
+    details = bodies.faults(found, error.body)
+    worst = details[0] if details else {"param": None, "message": "the request is not valid"}
+    message = f"{worst['param']}: {worst['message']}"
+    body = error_body(422, "invalid_request", message, param=worst["param"], errors=details)
     return ErrorResponse(body, 422)
 
 
 def http_problem(error: HTTPException) -> ErrorResponse:
     """Return the answer for what the framework refuses."""
     status = error.status_code
+    if status == 400 and error.__cause__ is not None:
+        return refusal(400, "invalid_json", bodies.unreadable(error.__cause__))
     message = _HINTS.get(status, str(error.detail))
     return refusal(status, _CODES.get(status, "http_error"), message, headers=error.headers)
 
@@ -165,9 +172,3 @@ def _noted(request: Request, answer: ErrorResponse, code: str) -> ErrorResponse:
     """Leave the code for the log line of the request."""
     note(request.scope, error_code=code)
     return answer
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    """Return where a fault is, without the word ``body`` in front."""
-    parts = location[1:] if len(location) > 1 and location[0] == "body" else location
-    return ".".join(map(str, parts))

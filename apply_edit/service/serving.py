@@ -6,6 +6,7 @@ port is known, and a Unix socket is closed to others from its first moment.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -19,11 +20,15 @@ from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
+from sse_starlette.sse import AppStatus
 
 from apply_edit.errors import ConfigError
+from apply_edit.service.pool import Pool
 
 # What applies get to come to an end when the service is told to stop.
-GRACE_S = 10
+GRACE_S = 10.0
+# After that their refusals are sent; whoever has not read its answer by then is cut off.
+_SEND_S = 2.0
 _BACKLOG = 512
 
 
@@ -97,14 +102,19 @@ def bind_unix(path: Path) -> Iterator[Bound]:
                     path.unlink()
 
 
-def run(app: FastAPI, bound: Bound, listening: Callable[[Stop], None]) -> None:
+def run(
+    app: FastAPI, bound: Bound, listening: Callable[[Stop], None], grace_s: float = GRACE_S
+) -> None:
     """Serve until a signal comes or somebody calls ``stop``.
 
     Args:
-        app: The application.
+        app: The application; its ``state.pool`` is told when the time of its applies is over.
         bound: The socket.
         listening: Called once connections are accepted, with a function that stops the server.
+        grace_s: What applies get to finish.
     """
+    # Its streams end as other answers do, and are not cut off at the first sign of an end.
+    AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call] # their own
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -114,27 +124,57 @@ def run(app: FastAPI, bound: Bound, listening: Callable[[Stop], None]) -> None:
         server_header=False,
         proxy_headers=False,
         backlog=_BACKLOG,
-        timeout_graceful_shutdown=GRACE_S,
+        timeout_graceful_shutdown=grace_s + _SEND_S,  # type: ignore[arg-type] # waits for any number
     )
+    pool: Pool = app.state.pool
     with _signals_end_quietly():
-        _Server(config, listening).run(sockets=[bound.socket])
+        _Server(config, listening, Ending(pool.end, grace_s)).run(sockets=[bound.socket])
 
 
 Stop = Callable[[], None]
 
 
-class _Server(uvicorn.Server):
-    """Tells when it listens."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is done when the time after a signal is over.
 
-    def __init__(self, config: uvicorn.Config, listening: Callable[[Stop], None]) -> None:
+    Args:
+        refuse: Has whatever is under way refused; called in the event loop.
+        after_s: Seconds after the signal.
+    """
+
+    refuse: Callable[[], None]
+    after_s: float
+
+
+class _Server(uvicorn.Server):
+    """Tells when it listens, and has what is under way refused before it would cut it off."""
+
+    def __init__(
+        self, config: uvicorn.Config, listening: Callable[[Stop], None], ending: Ending
+    ) -> None:
         super().__init__(config)
         self._listening = listening
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then tell."""
         await super().startup(sockets)
         if self.started:
             self._listening(self._stop)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nothing on any more, wait for what is under way, then refuse it."""
+        loop = asyncio.get_running_loop()
+        refusing = loop.call_later(self._ending.after_s, self._ending.refuse)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            refusing.cancel()
+        if self.force_exit:
+            # A second Ctrl-C: no more waiting, but still an answer to everybody.
+            self._ending.refuse()
+            await self.lifespan.shutdown()
 
     def _stop(self) -> None:
         self.should_exit = True

@@ -24,7 +24,7 @@ from apply_edit.decode.prefix_cache import DEFAULT_BYTES, PrefixCache
 from apply_edit.decode.row import Event, Request
 from apply_edit.decode.runner import Prefilled
 from apply_edit.decode.target import Target
-from apply_edit.errors import Cancelled, ConfigError, EngineError
+from apply_edit.errors import Cancelled, ConfigError, EngineError, Stopping
 from apply_edit.service.job import Job
 from apply_edit.service.scheduler import Scheduler
 from proposers import Nothing, Proposer
@@ -134,12 +134,13 @@ class Worker:
             self._thread.start()
             self._is_open = True
 
-    def stop(self, timeout: float = 10.0) -> None:
-        """Stop the thread. Requests that wait for a row fail with ``Cancelled``.
+    def stop(self, timeout: float = 10.0, last_pass_s: float = _LAST_PASS_S) -> None:
+        """Stop the thread. Requests that wait for a row fail with ``Stopping``.
 
         Args:
             timeout: Seconds that requests with a row get to come to their end; after that they
-                fail with ``Cancelled``, too, when the pass that is running is over.
+                fail with ``Stopping``, too, when the pass that is running is over.
+            last_pass_s: Seconds that this pass gets; then the thread is left behind.
         """
         with self._gate:
             self._is_open = False
@@ -149,9 +150,9 @@ class Worker:
             return
         self._thread.join(timeout)
         self._aborting.set()
-        self._thread.join(_LAST_PASS_S)
+        self._thread.join(last_pass_s)
         if self._thread.is_alive():
-            _LOG.error("the worker is stuck in a pass and was left behind")
+            _LOG.warning("the worker is stuck in a pass and was left behind")
 
     def run(
         self,
@@ -172,7 +173,7 @@ class Worker:
 
         Raises:
             PromptTooLong: The prompt leaves no room for even one token.
-            Cancelled: The worker is stopping.
+            Stopping: The worker is stopping.
             EngineError: The request has failed, or the worker does not run.
         """
         job = Job(request, proposer, policy, cancelled)
@@ -187,7 +188,7 @@ class Worker:
 
         Raises:
             ConfigError: This worker keeps no prefixes.
-            Cancelled: It was cancelled, or the worker is stopping.
+            Cancelled: It was cancelled.
             EngineError: See ``run``.
         """
         if not self._prefixes.keeps:
@@ -222,7 +223,7 @@ class Worker:
     def _closed(self) -> EngineError:
         if self._stopping.is_set():
             message = "the service is stopping; nothing was changed"
-            return Cancelled(message)
+            return Stopping(message)
         message = "the service's worker does not run; start the service again"
         return EngineError(message)
 

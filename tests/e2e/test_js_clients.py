@@ -101,7 +101,7 @@ def test_morphsdk(clients, base, contexts, folder):
     assert plain["success"], plain
     assert crlf["success"], crlf
     assert refused["success"] is False
-    assert refused["error"] == "422 the old text is not in the file"
+    assert refused["error"].startswith("422 the old text is not in the file")
     assert code["mergedCode"] == MERGED
     assert contexts.seen == [None, None, None, None, "extralong"]
     assert large["mergedCode"] == LARGE.replace("value_7 = 7 ", "value_7 = 70 ")

@@ -32,13 +32,14 @@ def held_service(**values: Any) -> Iterator[tuple[FastAPI, str, Held]]:
     assert engine.target.rows == {}  # type: ignore[attr-defined]
 
 
-def ask(url: str, body: dict[str, Any]) -> socket.socket:
-    """Send a request and return the connection without reading an answer."""
+def ask(url: str, body: dict[str, Any], missing: int = 0) -> socket.socket:
+    """Send a request but for its last bytes; return the connection, the answer not read."""
     parts = urllib.parse.urlsplit(url)
     data = json.dumps(body).encode()
     head = f"POST /v1/apply HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
     connection = socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=20)
-    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+    sent = data[: len(data) - missing]
+    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + sent)
     return connection
 
 

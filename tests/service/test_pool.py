@@ -14,6 +14,7 @@ from apply_edit.errors import (
     DeadlineExceeded,
     ModelLoadError,
     RequestError,
+    Stopping,
 )
 from apply_edit.service.errand import Limits, Outcome
 from apply_edit.service.gate import Gate
@@ -299,11 +300,31 @@ def test_closing_stops_what_runs():
         await asyncio.to_thread(b.held.allow, 1)
         threading.Timer(0.05, b.held.free).start()
         assert await b.pool.close()
-        with pytest.raises(Cancelled):
+        with pytest.raises(Stopping):
             await task
         await asyncio.to_thread(b.worker.stop)
 
     asyncio.run(run())
+
+
+def test_at_the_end_whatever_is_under_way_and_whatever_comes_is_refused():
+    """An ending service refuses at once what runs, waits or arrives, and it may be sent again."""
+
+    async def test(b: Bench) -> None:
+        running = b.start(WRITTEN)
+        await asyncio.to_thread(b.held.allow, 1)
+        queued = b.start(WRITTEN)
+        await until(lambda: b.pool.model.inside == 2)
+        b.pool.end()
+        for task in (running, queued, b.start(WRITTEN)):
+            with pytest.raises(Stopping) as refused:
+                await task
+            assert refused.value.retryable
+        b.held.free()
+        await until(lambda: b.pool.model.inside == 0)
+        assert b.held.passes <= 2
+
+    bench(test, max_concurrency=1)
 
 
 def test_a_gate_keeps_the_order_and_hands_places_on():

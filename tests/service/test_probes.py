@@ -26,7 +26,7 @@ class StubWorker:
         """Return what the test wants."""
         return self.said
 
-    def stop(self) -> None:
+    def stop(self, timeout: float, last_pass_s: float) -> None:
         """Do nothing."""
 
 
@@ -119,9 +119,24 @@ def test_the_worker_is_stopped_with_the_service():
     """When the service ends its worker ends, and the application says that all threads have."""
     stopped = threading.Event()
     worker = StubWorker()
-    worker.stop = stopped.set  # type: ignore[method-assign] # a stub
+    worker.stop = lambda timeout, last_pass_s: stopped.set()  # type: ignore[method-assign] # a stub
     app = create_app(settings_of(), lambda: Loaded(writing_engine(MERGED), worker))
     with TestClient(app, base_url=HOST):
         until(lambda: app.state.loading.state == "ready")
     assert stopped.is_set()
     assert app.state.ended
+
+
+def test_a_load_that_does_not_end_does_not_hold_up_the_end():
+    """When the service ends while the target loads, the application says that a thread is left."""
+    may_load = threading.Event()
+
+    def source() -> Loaded:
+        assert may_load.wait(20)
+        return Loaded(writing_engine(MERGED))
+
+    app = create_app(settings_of(), source)
+    with TestClient(app, base_url=HOST):
+        assert app.state.loading.state == "loading"
+    assert not app.state.ended
+    may_load.set()

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -34,6 +35,7 @@ def test_every_error_has_a_status(kind):
         (errors.DeviceError, 503),
         (errors.DeadlineExceeded, 504),
         (errors.Cancelled, 499),
+        (errors.Stopping, 503),
     ],
 )
 def test_statuses_are_those_of_the_documentation(kind, status):
@@ -67,7 +69,9 @@ def test_half_a_surrogate_pair_in_an_error_can_be_sent():
         ("GET", "/nowhere", None, {}, 404, "not_found"),
         ("GET", "/v1/apply", None, {}, 405, "method_not_allowed"),
         ("POST", "/v1/apply", b'{"original": ', {}, 400, "invalid_json"),
-        ("POST", "/v1/apply", b"", {}, 422, "invalid_request"),
+        ("POST", "/v1/apply", b"", {}, 400, "invalid_json"),
+        ("POST", "/v1/apply", b"null", {}, 422, "invalid_request"),
+        ("POST", "/v1/chat/completions", b"", {}, 400, "invalid_json"),
         ("POST", "/v1/apply", b"[1]", {}, 422, "invalid_request"),
         ("POST", "/v1/apply", b'"\xff"', {}, 400, "invalid_json"),
         ("POST", "/v1/apply", b"[" * 100_000, {}, 400, "invalid_json"),
@@ -96,6 +100,60 @@ def test_whatever_is_wrong_the_answer_is_an_error_object(method, path, body, hea
     assert (response.status_code, error["code"]) == (status, code)
     assert error["message"]
     assert error["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "place"),
+    [
+        (b'{\n "original": "a",\n "edit" "b"}', "at line 3, column 9", (3, 9)),
+        (b"{bad", "at line 1, column 2", (1, 2)),
+        (b'{"original":\n"\xe9"}', r"byte 15 \(line 2\) is no UTF-8", None),
+        (b"[" * 100_000, "nested too deeply", None),
+        (b'{"gamma": ' + b"9" * 5000 + b"}", "too many digits", None),
+        (b"", "is empty", None),
+    ],
+)
+def test_a_body_that_is_no_json_says_where(body, words, place):
+    """The message tells where the JSON breaks, or why there is no such place."""
+    with client() as asking:
+        headers = {"content-type": "application/json"}
+        error = asking.post("/v1/apply", content=body, headers=headers).json()["error"]
+    assert re.search(words, error["message"])
+    assert place is None or (error["line"], error["column"]) == place
+    assert '"a"' not in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("/v1/apply", {**DIRECT, "gamma": "x"}, "gamma"),
+        ("/v1/apply", {**DIRECT, "gamma": -1}, "gamma"),
+        ("/v1/apply", {**DIRECT, "deadline_s": 0.5}, "deadline_s"),
+        ("/v1/apply", {**DIRECT, "foo": 1}, "foo"),
+        ("/v1/prewarm", {}, "original"),
+        ("/v1/batch", {"items": [DIRECT, {**DIRECT, "gamma": "x"}]}, "items.1.gamma"),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": 5}]}, None),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [{}]}]}, None),
+        ("/v1/completions", {"prompt": {}}, "prompt"),
+    ],
+)
+def test_a_refused_field_has_its_own_name_and_no_other(path, body, param):
+    """The name is that of the body's field, without the kinds that the field was compared with."""
+    with client() as asking:
+        error = asking.post(path, json=body).json()["error"]
+    assert error["code"] == "invalid_request"
+    assert param is None or error["param"] == param
+    assert re.fullmatch(r"[a-z_0-9.]+", error["param"])
+    params = [each["param"] for each in error["errors"]]
+    assert len(params) == len(set(params))
+
+
+def test_a_field_of_several_kinds_tells_all_of_them():
+    """Where a number or a word is taken, the message names both."""
+    with client() as asking:
+        error = asking.post("/v1/apply", json={**DIRECT, "gamma": "x"}).json()["error"]
+    assert "integer" in error["message"]
+    assert "'auto'" in error["message"]
 
 
 def test_a_refused_field_is_named_and_its_value_not_told():

@@ -12,7 +12,14 @@ from apply_edit.decode.prefix_cache import PrefixCache
 from apply_edit.decode.row import Request
 from apply_edit.decode.runner import Alone
 from apply_edit.engine import Engine
-from apply_edit.errors import Cancelled, ConfigError, DeviceError, EngineError, PromptTooLong
+from apply_edit.errors import (
+    Cancelled,
+    ConfigError,
+    DeviceError,
+    EngineError,
+    PromptTooLong,
+    Stopping,
+)
 from apply_edit.rewriting import DecodeSettings, Rewrite
 from apply_edit.service.job import Job
 from apply_edit.service.scheduler import Scheduler
@@ -369,10 +376,10 @@ def test_stopping_lets_rows_finish_and_refuses_the_rest():
         until(lambda: busy.worker._stopping.is_set())
         busy.released.set()
         stopping.result(WAIT_S)
-        with pytest.raises(Cancelled, match="stopping"):
+        with pytest.raises(Stopping, match="stopping"):
             second.result(WAIT_S)
         assert len(busy.first.result(WAIT_S).ids) == 5
-        with pytest.raises(Cancelled, match="stopping"):
+        with pytest.raises(Stopping, match="stopping"):
             busy.submit(Request((5, 6), 5)).result(WAIT_S)
         assert busy.target.rows == {}
         assert not busy.worker.stats().alive
@@ -383,7 +390,7 @@ def test_stopping_does_not_wait_for_ever():
     with Busy(limit=1 << 20) as busy:
         busy.released.set()
         busy.worker.stop(timeout=0)
-        with pytest.raises(Cancelled, match="stopping"):
+        with pytest.raises(Stopping, match="stopping"):
             busy.first.result(WAIT_S)
         assert busy.target.rows == {}
 

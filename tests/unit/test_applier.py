@@ -225,3 +225,49 @@ def test_unknown_settings_are_refused():
             '{"old_str": "a", "new_str": "b"}',
             config=Config(disabled_checks=frozenset({"x"})),
         )
+
+
+NEAR_MISS = """<<<<<<< SEARCH
+        return time.tine()
+=======
+        return time.monotonic()
+>>>>>>> REPLACE
+"""
+
+
+def test_a_refusal_stays_one_where_the_target_finds_nothing_to_do():
+    """Text that is not there, and a target that changes nothing: the near miss is told."""
+    asked = []
+
+    def unchanged(prompt):
+        asked.append(prompt)
+        return ORIGINAL
+
+    with pytest.raises(AnchorNotFound, match=r"time\.tine") as error:
+        Applier(engine=writing_engine(unchanged)).apply(ORIGINAL, NEAR_MISS, path="clock.py")
+    assert asked
+    assert error.value.fields["nearest"]["first_difference"]["line"] == 6
+
+
+def test_an_edit_that_was_applied_before_asks_no_target():
+    """It is told without a model, in every structured format, and the text stays."""
+    for edit in (
+        '{"old_str": "return time.tick()", "new_str": "return time.time()"}',
+        NEAR_MISS.replace("time.monotonic()", "time.time()"),
+        "@@ -5,2 +5,2 @@\n     def now(self):\n-        return 0\n+        return time.time()\n",
+    ):
+        result = Applier(engine=NoEngine()).apply(ORIGINAL, edit, path="clock.py")
+        assert (result.text, result.strategy) == (ORIGINAL, "direct")
+        assert [warning.code for warning in result.warnings if "count" not in warning.code] == [
+            "already_applied"
+        ]
+
+
+def test_characters_that_cannot_be_told_are_not_left_to_the_target():
+    """A target would copy the edit's quotes into code; the refusal stands."""
+    edit = NEAR_MISS.replace("time.tine()", "time\u2010time()").replace("()", "(\u2018a\u2019)")
+    original = ORIGINAL.replace("time.time()", "time-time('a')")
+    edit = edit.replace("time.monotonic", "time\u2010time").replace("\u2019)\n>", "\u201d)\n>")
+    with pytest.raises(AnchorNotFound, match="quotes, dashes or spaces") as error:
+        Applier(engine=NoEngine()).apply(original, edit, path="clock.py")
+    assert error.value.fields["doubt"] == "spelling"

@@ -10,6 +10,7 @@ from apply_edit.decode import calibrate
 from apply_edit.decode.calibrate import Key, cost_of, key_of, load, measure, save
 from apply_edit.decode.cost import WIDTHS, PassCost
 from apply_edit.errors import ConfigError
+from tests.e2e.tiny_folder import make
 from tests.fakes import hash_target
 from tests.tiny import qwen2_config, tiny_target
 
@@ -167,3 +168,23 @@ def test_the_command_says_what_it_can_do():
     assert result.exit_code == 0
     for option in ("--target", "--prefix", "--seconds", "--show", "--plot"):
         assert option in result.output
+
+
+def test_showing_measures_nothing(tmp_path, monkeypatch):
+    """--show says that nothing is kept and what to run; what is kept is printed."""
+    model = make(tmp_path / "model")
+    monkeypatch.setenv("APPLY_EDIT_HOME", str(tmp_path / "home"))
+    measured = calibrate.measure
+    monkeypatch.setattr(calibrate, "measure", lambda *a, **k: pytest.fail("it measured"))
+    arguments = ["--target", str(model), "--dtype", "float32"]
+    shown = CliRunner().invoke(calibrate_command, [*arguments, "--show"])
+    assert isinstance(shown.exception, ConfigError)
+    for words in ("nothing is kept", str(model), "float32", "without --show"):
+        assert words in shown.exception.message
+    assert not (tmp_path / "home" / "calibration").exists()
+    monkeypatch.setattr(calibrate, "measure", measured)
+    assert CliRunner().invoke(calibrate_command, [*arguments, "--seconds", "0.1"]).exit_code == 0
+    monkeypatch.setattr(calibrate, "measure", lambda *a, **k: pytest.fail("it measured"))
+    shown = CliRunner().invoke(calibrate_command, [*arguments, "--show"])
+    assert shown.exit_code == 0
+    assert "seconds after" in shown.output

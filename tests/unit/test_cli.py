@@ -165,6 +165,44 @@ def test_json_reports_errors_as_an_object_too(run, file):
     assert json.loads(out)["error"]["code"] == "anchor_not_found"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option", "words"),
+    [
+        (["--gamma", "x"], "gamma", "neither auto nor a whole number"),
+        (["--frobnicate"], "--frobnicate", "No such option"),
+        (["--format", "magic"], "edit_format", "is not one of"),
+        (["second.py"], None, "unexpected extra argument"),
+        (["--stdout"], "output", "--json"),
+    ],
+)
+def test_json_has_errors_of_the_command_line_too(run, file, edit, arguments, option, words):
+    """With --json a wrong command line is an error object, wherever --json stands."""
+    for order in (["--json", *arguments], [*arguments, "--json"]):
+        code, out, err = run(file, "--edit", edit, *order)
+        error = json.loads(out)["error"]
+        assert (code, error["code"], error["option"]) == (2, "config_error", option)
+        assert words in error["message"]
+        assert err.strip()
+
+
+def test_without_json_an_error_of_the_command_line_prints_no_object(run, file):
+    """What only looks like the option, behind --, asks for no object."""
+    code, out, _ = run(file, "--bogus", "--", "--json")
+    assert (code, out) == (2, b"")
+
+
+def test_json_has_the_diff_where_both_are_asked_for(run, file, edit):
+    """With --diff the object has the diff as a field, beside the text; with -i as well."""
+    _, plain, _ = run(file, "--edit", edit, "--diff")
+    _, out, _ = run(file, "--edit", edit, "--json")
+    assert "diff" not in json.loads(out)
+    for more in ([], ["--in-place"]):
+        code, out, _ = run(file, "--edit", edit, "--json", "--diff", *more)
+        assert code == 0
+        assert json.loads(out)["diff"].encode() == plain
+    assert file.read_bytes() == MERGED
+
+
 def test_the_report_of_the_target_is_in_the_json(run, file, monkeypatch):
     """When the target wrote the text, --json has its counts and --stats prints them."""
     merged = MERGED.decode().replace("\r\n", "\n") + "\n"
@@ -223,6 +261,10 @@ def test_each_refusal_is_one_message_and_changes_nothing(
         ["FILE", "--edit", "EDIT", "--frobnicate"],
         ["FILE", "--edit", "EDIT", "--no-check", "magic"],
         ["FILE", "--edit", "EDIT", "--root", "."],
+        ["FILE", "--edit", "EDIT", "--diff", "--stdout"],
+        ["FILE", "--edit", "EDIT", "--diff", "--in-place"],
+        ["FILE", "--edit", "EDIT", "--in-place", "--output", "x"],
+        ["FILE", "--edit", "EDIT", "--strategy", "direct", "--device", "foo"],
     ],
 )
 def test_impossible_options_are_refused_with_code_2(run, file, edit, arguments):
@@ -241,9 +283,12 @@ def test_ctrl_c_is_one_message_and_code_130(run, file, edit, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Applier, "apply", interrupt)
-    code, _, err = run(file, "--edit", edit, "--in-place")
-    assert code == 130
+    code, out, err = run(file, "--edit", edit, "--in-place")
+    assert (code, out) == (130, b"")
     assert "cancelled" in err
+    code, out, _ = run(file, "--edit", edit, "--in-place", "--json")
+    assert code == 130
+    assert json.loads(out)["error"]["code"] == "cancelled"
     assert file.read_bytes() == ORIGINAL
 
 
@@ -327,6 +372,28 @@ def test_a_patch_may_add_a_file_in_a_new_folder(run, tmp_path):
     code, _, err = run("--root", tmp_path, "--edit", "-", "--in-place", stdin=patch.encode())
     assert code == 0, err
     assert (tmp_path / "new/dir/a.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("output", [["--in-place"], ["--output", "none/deeper/o.py"]])
+def test_a_file_whose_folder_is_missing_names_the_folder(run, tmp_path, monkeypatch, output):
+    """Where there is no folder to write into it is named, and nothing is said of an old file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.py").write_text("")
+    name = "here.py" if output[0] == "--output" else "none/deeper/n.py"
+    code, _, err = run(name, "--edit", "-", *output, stdin=b"x = 1\n")
+    assert code == 13, err
+    assert f"there is no folder {tmp_path}/none/deeper" in err
+    assert "old file" not in err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_root_that_is_no_folder_is_named(run, tmp_path):
+    """A missing root and a file as root are told apart, before the edit is read."""
+    (tmp_path / "file").write_text("")
+    for name, words in (("none", "does not exist"), ("file", "is no folder")):
+        code, _, err = run("--root", tmp_path / name, "--edit", tmp_path / "no edit")
+        assert code == 2
+        assert f"{tmp_path / name} {words}" in err
 
 
 def test_an_error_is_nothing_but_its_message(run, file):

@@ -3,13 +3,14 @@ import json
 import pytest
 
 from apply_edit.direct import apply_file_edit, apply_files, apply_whole, select_file
-from apply_edit.direct.splice import Indents, merge_line
+from apply_edit.direct.spelling import Spelling, respelled
+from apply_edit.direct.splice import Indents
 from apply_edit.edits import parse
 from apply_edit.errors import (
     AmbiguousAnchor,
     AnchorNotFound,
-    ApplyError,
     EditParseError,
+    FileExists,
     FileMissing,
     MergeUndetermined,
     OverlappingHunks,
@@ -89,11 +90,12 @@ def test_indentation_is_translated_by_known_pairs(pairs, indent, expected):
 def test_a_line_that_only_resembles_the_old_one_keeps_what_the_edit_keeps():
     """Dashes outside the change stay; a quoted string that changes is the edit's."""
     assert (
-        merge_line("f(1)  # a \u2013 b", "f(1)  # a - b", "f(2)  # a - b") == "f(2)  # a \u2013 b"
+        respelled("f(1)  # a \u2013 b", "f(1)  # a - b", "f(2)  # a - b", Spelling())
+        == "f(2)  # a \u2013 b"
     )
-    assert merge_line("say “hi”", 'say "hi"', 'say "ho"') == 'say "ho"'
-    assert merge_line("x  y", "x y z", "x z") == "x z"
-    assert merge_line("a", "a", "b") == "b"
+    assert respelled("say “hi”", 'say "hi"', 'say "ho"', Spelling()) == 'say "ho"'
+    assert respelled("x  y", "x y z", "x z", Spelling()) == "x z"
+    assert respelled("a", "a", "b", Spelling()) == "b"
 
 
 def test_blank_lines_around_new_text_are_written_where_the_file_lacks_them():
@@ -298,7 +300,7 @@ def test_files_are_added_deleted_and_moved():
     add = FileEdit("f", FileOp.ADD, (Hunk("", "x\n"),))
     assert apply_file_edit(None, add).text == "x\n"
     assert apply_file_edit("x\n", add).outcomes[0].status == "already_applied"
-    with pytest.raises(ApplyError, match="exists already"):
+    with pytest.raises(FileExists, match="exists already"):
         apply_file_edit("other\n", add)
     assert apply_file_edit("a\n", FileEdit("f", FileOp.DELETE)).deleted
     full = FileEdit("f", FileOp.DELETE, (Hunk("a\n", ""),))
@@ -345,8 +347,14 @@ def test_a_whole_file_keeps_line_ends_of_equal_lines():
     """Only lines that differ take the new text, with the file's commonest end."""
     assert apply_whole("a\r\nb\nc\r\n", "a\nb\nX\nY\n") == "a\r\nb\nX\r\nY\r\n"
     assert apply_whole(None, "a\r\n") == "a\r\n"
-    assert apply_whole("a\n", "a") == "a"
     assert apply_whole("a\n", "") == ""
+
+
+def test_a_whole_file_ends_as_the_file_did():
+    """Whether the last line has an end is the file's, not the answer's."""
+    assert apply_whole("a\nb\n", "a\nc") == "a\nc\n"
+    assert apply_whole("a\nb", "a\nc\n") == "a\nc"
+    assert apply_whole("a\r\n", "a") == "a\r\n"
 
 
 def test_several_files_are_all_applied_or_none():
@@ -394,4 +402,4 @@ def test_the_number_of_expected_replacements_is_checked():
 
 def test_quotes_hold_a_string_together_whatever_their_shape():
     """Unchanged typographic quotes stay beside a changed word."""
-    assert merge_line("f(“x y”, 1)", 'f("x y", 1)', 'f("x y", 2)') == "f(“x y”, 2)"
+    assert respelled("f(“x y”, 1)", 'f("x y", 1)', 'f("x y", 2)', Spelling()) == "f(“x y”, 2)"

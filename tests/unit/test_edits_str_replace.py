@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from apply_edit.edits import str_replace
+from apply_edit.edits import detect, parse, str_replace
 from apply_edit.errors import EditParseError
-from apply_edit.types import FileOp
+from apply_edit.types import EditFormat, FileOp
 
 
 def only(value):
@@ -147,3 +147,30 @@ def test_a_number_of_expected_replacements_is_kept():
     assert (hunk.replace_all, hunk.occurrences) == (True, 2)
     with pytest.raises(EditParseError, match="expected_replacements"):
         str_replace.parse('{"old": "a", "new": "b", "expected_replacements": 0}')
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('{"old_str":"x = 1","new_str":"x = 2"', "ends before its last closing bracket"),
+        ('{"old_str":"x = 1","new_str":"x = ', "string that begins in line 1 is not closed"),
+        ('```json\n{"old_str":"x","new_str":"y"\n```\n', "ends before its last closing bracket"),
+        ('[{"old_str":"a","new_str":"b"},{"old_str":"c"}]', "no new_str"),
+        ('{"oldText":"x = 1"}', "no new_str"),
+        ('{"new_string":"x = 1"}', "no old_str"),
+        ('{"edits": [{"old_string": "a", "new_string": "b"}', "may be cut off"),
+        ("{'old_str': 'a', 'new_str': 'b'}", "double quotes"),
+    ],
+)
+def test_a_broken_edit_is_not_taken_for_code(text, fault):
+    """Text that begins as such an edit is refused as one, with what is missing."""
+    assert detect(text, original="x = 1\n", path="a.py") is EditFormat.STR_REPLACE
+    with pytest.raises(EditParseError, match=fault):
+        parse(text, original="x = 1\n", path="a.py")
+
+
+def test_a_json_file_with_such_keys_may_be_edited():
+    """The data of a JSON file that has the key is no broken edit."""
+    original = '{\n  "old_str": "a",\n  "b": 1\n}\n'
+    text = '{\n  "old_str": "c",\n  "b": 1\n}\n'
+    assert detect(text, original=original, path="a.json") is not EditFormat.STR_REPLACE

@@ -1,8 +1,8 @@
 import pytest
 
-from apply_edit.edits import udiff
+from apply_edit.edits import detect, parse, udiff
 from apply_edit.errors import EditParseError
-from apply_edit.types import FileOp
+from apply_edit.types import EditFormat, FileOp
 
 
 def hunks(edit):
@@ -174,3 +174,52 @@ def test_the_heading_behind_the_numbers_is_kept():
     """What stands behind the second `@@` is a hint for the place."""
     (hunk,) = hunks("@@ -1 +1 @@ def f():\n-a\n+b\n")
     assert hunk.heading == "def f():"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "*** a.py\n--- a.py\n***************\n*** 1 ****\n! x = 1\n--- 1 ----\n! x = 2\n",
+            "a context diff",
+        ),
+        ("*** 1,2 ****\n***************\n  x\n- y\n--- 1 ----\n", "a context diff"),
+        ("1c1\n< x = 1\n---\n> x = 2\n", "a diff without context"),
+        ("Index: a\n3,4d2\n< x\n< y\n", "a diff without context"),
+        ("2a3\n> x\n", "a diff without context"),
+    ],
+)
+def test_other_kinds_of_diffs_are_recognised_and_refused(text, name):
+    """The refusal says what it is and what to send instead."""
+    assert detect(text, original="x = 1\n") is EditFormat.UDIFF
+    with pytest.raises(EditParseError, match=f"{name}; send a unified diff"):
+        parse(text, original="x = 1\n")
+
+
+def test_the_mode_of_a_program_is_read():
+    """Of a mode only counts whether the file is a program."""
+    head = "diff --git a/f b/f\n"
+    body = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"
+    for lines, expected in (
+        ("old mode 100644\nnew mode 100755\n", True),
+        ("old mode 100755\nnew mode 100644\n", False),
+        ("index 1234567..89abcde 100755\n", None),
+    ):
+        assert parse(head + lines + body).files[0].executable is expected
+    new = "new file mode 100755\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n"
+    assert parse(head + new).files[0].executable is True
+    assert parse(head + new.replace("755", "644")).files[0].executable is False
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "new file mode 120000\nindex 0000000..1234567\n",
+        "deleted file mode 120000\n",
+        "index 1234567..89abcde 160000\n",
+    ],
+)
+def test_links_and_submodules_are_refused(lines):
+    """What is no file with text must not be read or written as one."""
+    with pytest.raises(EditParseError, match="symbolic link or a submodule"):
+        parse(f"diff --git a/f b/f\n{lines}--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n")

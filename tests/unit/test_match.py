@@ -142,12 +142,42 @@ def test_a_hunk_whose_result_stands_there_is_already_applied():
     assert found("b\n", "a\n", "b\n") is None
 
 
-def test_an_insertion_at_the_edge_that_stands_there_is_already_applied():
-    """Old text that is only added to is recognised by what stands beside it."""
-    text = "import os\nimport logging\nx\n"
-    assert found(text, "import os\n", "import os\nimport logging\n").step == ALREADY
-    assert found(text, "x\n", "import logging\nx\n").step == ALREADY
-    assert found(text, "x\n", "import typing\nx\n").step == "exact"
+def test_one_line_was_changed_before_where_it_resembles_the_old_one_most():
+    """A single new line that is there is no proof by itself."""
+    assert found("x = 2\ny = 5\n", "x = 1\n", "x = 2\n").step == ALREADY
+    assert found("x = 2\nx = 3\n", "x = 1\n", "x = 2\n") is None
+    assert found("x = 2\nx = 2\n", "x = 1\n", "x = 2\n") is None
+    assert found("pass\n", "frobnicate()\n", "pass\n") is None
+
+
+def test_a_line_that_is_taken_away_may_stand_elsewhere():
+    """Lines around the change tell that the place was changed before; without them it is doubt."""
+    text = "def f():\n    return b\n\n\n\n\ndef g():\n    return a\n"
+    change = ("def f():\n    return a\n", "def f():\n    return b\n")
+    assert found(text, *change).step == ALREADY
+    near = "def f():\n    return b\n    return a\n"
+    assert found(near, *change) is None
+    block = ("one = 1\ntwo = 2\n", "three = 3\nfour = 4\n")
+    assert found("three = 3\nfour = 4\n\n\n\n\n\none = 1\n", *block) is None
+
+
+def test_what_is_only_taken_away_cannot_be_recognised():
+    """The rest of a deletion at the edge stands in every file."""
+    assert found("a = 1\nb = 2\n", "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 2\n") is None
+
+
+def test_a_loose_find_inside_the_new_text_is_no_place():
+    """Lines that were wrapped are found again, indented; the edit was applied before."""
+    text = "try:\n    f()\nexcept E:\n    pass\n"
+    assert found(text, "f()\n", text).step == ALREADY
+    # What is left of a deletion is no new text.
+    assert found("a = 1\n  b = 2\n", "a = 1\nb = 2\n", "a = 1\n").step == "indentation"
+
+
+def test_an_anchor_that_is_there_must_be_above_the_place():
+    """Text above the only anchor is another one; only an anchor that is nowhere is overlooked."""
+    assert found("x = 10\nfn b\n", "x = 10\n", anchors=("fn b",)) is None
+    assert starts(found("x = 10\n", "x = 10\n", anchors=("fn b",))) == [0]
 
 
 def test_a_reindented_text_is_not_indented_twice():

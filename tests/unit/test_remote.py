@@ -2,6 +2,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -102,7 +103,7 @@ def test_a_service_is_announced_while_it_runs():
     """The announcement is there in the context and gone behind it."""
     with announced() as path:
         assert list(announcements()) == [path]
-        assert announcements()[path].serves(DEFAULT.target, "auto", "auto")
+        assert announcements()[path].difference(DEFAULT.target, "auto", "auto") is None
     assert announcements() == {}
     assert not path.exists()
 
@@ -207,12 +208,12 @@ def test_a_service_serves_the_same_target_only():
     with announced() as path:
         found = announcements()[path]
     assert found.version == apply_edit.__version__
-    assert found.serves(DEFAULT.target.upper(), "auto", "auto")
-    assert not found.serves("other", "auto", "auto")
-    assert not found.serves(DEFAULT.target, "cpu", "auto")
-    assert not found.serves(DEFAULT.target, "auto", "bfloat16")
+    assert found.difference(DEFAULT.target.upper(), "auto", "auto") is None
+    assert "other is wanted" in found.difference("other", "auto", "auto")
+    assert "device auto, and cpu" in found.difference(DEFAULT.target, "cpu", "auto")
+    assert "dtype auto, and bfloat16" in found.difference(DEFAULT.target, "auto", "bfloat16")
     other = Announcement(**{f: getattr(found, f) for f in found.__slots__} | {"version": "9"})
-    assert not other.serves(DEFAULT.target, "auto", "auto")
+    assert "version 9" in other.difference(DEFAULT.target, "auto", "auto")
 
 
 def test_a_folder_has_one_name_from_everywhere(tmp_path, monkeypatch):
@@ -278,7 +279,9 @@ def test_the_answer_becomes_a_result():
     assert (report.prompt_tokens, report.prefill_s) == (30, 0.5)
 
 
-@pytest.mark.parametrize("kind", [k for k in leaves() if k is not errors.Cancelled])
+@pytest.mark.parametrize(
+    "kind", [k for k in leaves() if k not in (errors.Cancelled, errors.Stopping)]
+)
 def test_a_refusal_comes_back_as_the_error_it_was(kind):
     """Every error of the tree keeps class, message and fields on its way through HTTP."""
     body = {"message": "no", "type": "t", "code": kind.code, "param": None, "retryable": True}
@@ -298,6 +301,7 @@ def test_a_refusal_comes_back_as_the_error_it_was(kind):
         (404, {"error": {"code": "not_found", "message": "no route"}}),
         (413, {"error": {"code": "body_too_large", "message": "large"}}),
         (499, {"error": {"code": "cancelled", "message": "shutting down"}}),
+        (503, {"error": {"code": "stopping", "message": "shutting down"}}),
         (500, {"error": "no"}),
         (500, {}),
         (502, []),
@@ -367,20 +371,26 @@ def test_every_setting_is_said_or_keeps_the_work_here():
 
 
 @pytest.mark.parametrize(
-    "config",
+    ("config", "reason"),
     [
-        Config(device="cpu"),
-        Config(disabled_checks=frozenset({"leaked_marker"})),
-        Config(dialect="fastapply"),
-        Config(min_confidence=0.5),
-        Config(draft="qwen2.5-coder-0.5b-instruct"),
+        (Config(device="cpu"), "it has device auto, and cpu is wanted"),
+        (Config(target="org/other"), "it has target .*, and org/other is wanted"),
+        (Config(disabled_checks=frozenset({"leaked_marker"})), "disabled_checks"),
+        (Config(dialect="fastapply"), "dialect"),
+        (Config(min_confidence=0.5), "min_confidence"),
+        (Config(draft="qwen2.5-coder-0.5b-instruct"), "draft"),
     ],
 )
-def test_other_settings_stay_here(native, config):
-    """A service with another device, or one that cannot be told of a setting, is not asked."""
+def test_other_settings_stay_here(native, config, reason):
+    """A service with another device, or one that cannot be told of a setting, is noted, not asked.
+
+    The note comes only where a target is needed.
+    """
     result, local, notes = applied(config)
-    assert (result, local, notes) == ("local", 1, [])
+    assert (result, local, len(notes)) == ("local", 1, 1)
+    assert re.search(f"service was not used: .*{reason}", notes[0])
     assert native.requests == []
+    assert applied(config, edit=STRUCTURED, instruction=None)[2] == []
 
 
 def test_a_service_that_is_gone_is_noted_and_forgotten(tmp_path):
