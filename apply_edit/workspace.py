@@ -260,10 +260,17 @@ def _moved(each: Merged, root: Path | None) -> Path | None:
 
     Raises:
         FileExists: There is a file by that name.
+        ConfigError: Nothing says where the folders of the new name begin.
     """
     name = each.result.moved_to
     if name is None:
         return None
+    if root is None and "/" in name.replace("\\", "/"):
+        message = (
+            f"the edit moves {each.path} to {name}; say with --root which folder that path starts "
+            "from"
+        )
+        raise ConfigError(message, option="root")
     target = resolve_inside(root or each.stamp.path.parent, name)
     if target == each.stamp.path:
         return None

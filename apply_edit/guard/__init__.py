@@ -18,6 +18,7 @@ from apply_edit.guard.context import Context
 from apply_edit.guard.leaks import LeakedFence, LeakedProse, LeakedTag, LeakedThinking
 from apply_edit.guard.left_markers import LeakedMarker
 from apply_edit.guard.loss import CodeLost, OutsideEdit, SnippetMissing, Truncated
+from apply_edit.guard.renames import NameLeft
 from apply_edit.guard.shape import (
     EncodingJunk,
     FileEmptied,
@@ -48,6 +49,7 @@ CHECKS: Mapping[str, type[Check]] = MappingProxyType(
             OutsideEdit,
             SnippetMissing,
             UnaskedPlace,
+            NameLeft,
             DuplicateDefinition,
             SyntaxErrors,
             NoOp,

@@ -53,8 +53,8 @@ _APOLOGY = (
 # What no document begins with but an answer that holds one.
 _PREAMBLE = re.compile(
     rf"[\s*_>]{{0,5}}(?:{_APOLOGY}|(?:sure[!,.:]? |certainly[!,.:]? |of course[!,.:]? )?"
-    r"(?:here|below)(?:['\u2019]s| is| are) (?:the|your|an?) (?:\w+[ -]){0,3}(?:updated|modified|edited|"
-    r"merged|revised|corrected|complete|full|final|requested)\b[^.]{0,60}:\s*\W{0,3}$)",
+    r"(?:here|below)(?:['\u2019]s| is| are) (?:the|your|an?) (?:\w+[ -]){0,3}(?:updated|modified|"
+    r"edited|merged|revised|corrected|complete|full|final|requested)\b[^.]{0,60}:\s*\W{0,3}$)",
     re.IGNORECASE,
 )
 _OPENING = re.compile(

@@ -183,7 +183,21 @@ class Edges:
         first = self.snippet.segments[0]
         if first.before is not None:
             return True
+        if self._is_one_definition(first.start):
+            return False
         return self.matches.get(first.start) == self.original.next_solid(0)
+
+    def _is_one_definition(self, start: int) -> bool:
+        """Say whether the snippet is one definition: it stands for itself, not for the file."""
+        head = start
+        while head < len(self.lines.lines) and self._decorates(head):
+            head = self.lines.next_solid(head + 1)
+        if head >= len(self.lines.lines) or self.lines.name(head) is None:
+            return False
+        return all(
+            self.lines.widths[i] > self.lines.widths[head] or self.lines.parents[i] == head
+            for i in self.lines.solid_between(head + 1, len(self.lines.lines))
+        )
 
     def _closed_block(
         self, segment: Segment, last: int, new: list[int], ceiling: int

@@ -96,7 +96,7 @@ def test_a_long_comment_is_not_replaced_by_a_short_one():
 
 @pytest.mark.parametrize(
     ("language", "old", "new"),
-    [("c", "#include <a.h>", "#include <b.h>"), ("css", "#main {", "#x {"), ("python", "#!x", "#!y")],
+    [("c", "#include <a.h>", "#include <b.h>"), ("css", "#main {", "#x {"), ("sh", "#!x", "#!y")],
 )
 def test_directives_are_no_comments(language, old, new):
     """What only looks like a comment is not replaced as one."""
@@ -142,3 +142,17 @@ def test_a_shorter_comment_has_lost_no_code():
     assert check(file, text, edit, language="java") == []
     lost = check(file, text.replace("  return 1;\n", ""), edit, language="java")
     assert [each.check for each in lost if each.severity is Severity.REFUSE] != []
+
+
+@pytest.mark.parametrize(
+    ("language", "head", "end"),
+    [("javascript", "function f(a) {", "}\n"), ("python", "def f(a):", "")],
+)
+def test_a_first_function_with_a_marker_inside_stands_for_itself(language, head, end):
+    """One definition does not need a marker behind it, also where it begins the file."""
+    mark = "//" if end else "#"
+    body = f"{head}\n  const_x = a\n  log(x)\n{end}\n\n"
+    file = body + body.replace("f(a)", "g(a)") + body.replace("f(a)", "h(a)")
+    snippet = f"{head}\n  const_x = a * 2\n  {mark} ... existing code ...\n{end}"
+    expected = file.replace("const_x = a\n", "const_x = a * 2\n", 1)
+    assert merged(snippet, language=language, file=file) == expected
