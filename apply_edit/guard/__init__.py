@@ -17,7 +17,7 @@ from apply_edit.guard.code import DuplicateDefinition, SyntaxErrors
 from apply_edit.guard.context import Context
 from apply_edit.guard.leaks import LeakedFence, LeakedProse, LeakedTag, LeakedThinking
 from apply_edit.guard.left_markers import LeakedMarker
-from apply_edit.guard.loss import CodeLost, OutsideEdit, SnippetMissing, Truncated
+from apply_edit.guard.loss import CodeLost, OutsideEdit, SnippetMissing
 from apply_edit.guard.renames import NameLeft
 from apply_edit.guard.shape import (
     EncodingJunk,
@@ -26,6 +26,7 @@ from apply_edit.guard.shape import (
     RepetitionLoop,
     WhitespaceOnly,
 )
+from apply_edit.guard.truncated import Truncated
 from apply_edit.guard.unasked import UnaskedPlace
 from apply_edit.types import Finding, ParsedEdit, Severity
 
