@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from apply_edit.edits.diff_body import BodyLine, build, read_line, without_end
 from apply_edit.edits.diff_kinds import other_kind
@@ -145,6 +146,10 @@ class _Reader:
             if _HUNK.match(line):
                 self._hunk(section, line)
                 continue
+            if self._is_bare_body(line, section):
+                self.i -= 1
+                self._hunk(section, "@@")
+                continue
             if self._starts_section(line, section):
                 self.sections.append(section)
                 section = _Section()
@@ -152,6 +157,16 @@ class _Reader:
             self.i += 1
         self.sections.append(section)
         return self.sections
+
+    def _is_bare_body(self, line: str, section: _Section) -> bool:
+        """Say whether a hunk begins right below the headers, without its @@ line."""
+        if section.hunks or not (section.old and section.new) or not line.strip():
+            return False
+        if _OLD.match(line) or _NEW.match(line) or _GIT.match(line) or _EXTENDED.match(line):
+            return False
+        rest = (strip_end(each) for each in self.lines[self.i :])
+        body = takewhile(lambda each: not (_HUNK.match(each) or _GIT.match(each)), rest)
+        return any(each[:1] in ("+", "-") for each in body)
 
     def _starts_section(self, line: str, section: _Section) -> bool:
         if _GIT.match(line):

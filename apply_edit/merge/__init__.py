@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from apply_edit.errors import MergeUndetermined
 from apply_edit.merge.build import Builder
 from apply_edit.merge.chain import Chain, align, prune, standing
+from apply_edit.merge.deletions import check_idle_markers
 from apply_edit.merge.outline import Outline
 from apply_edit.merge.place import Placer
 from apply_edit.merge.readings import Reading, choose, hiding
 from apply_edit.merge.runs import Run, find_runs
 from apply_edit.merge.snippet import Snippet, read_snippet, undetermined
+from apply_edit.merge.soft import ANNOTATION
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
 from apply_edit.syntax.python import python_error
 from apply_edit.text import split_lines, strip_end
@@ -144,6 +146,7 @@ def _merge(task: _Task, chain: Chain) -> Reading:
     placed = placer.place()
     text, spans = Builder(task.text, task.outline, task.snippet, placer.matches).build(placed)
     hides = hiding(placed, task.snippet, task.outline, placer.matches)
+    check_idle_markers(task.snippet, task.outline, placed, placer.matches, hides)
     return Reading(text, spans, hides)
 
 
@@ -207,9 +210,11 @@ def _defined(text: str, language: str) -> Counter[str]:
     counts: Counter[tuple[str, int]] = Counter()
     for found in definitions(text, language):
         if found.kind in ("function", "method", "class") and found.start_line == found.head_line:
-            head = outline.stripped[found.head_line]
-            name = found.name if language in _ONE_PER_NAME else head
-            counts[name, outline.parents[found.head_line]] += 1
+            line = found.head_line
+            while ANNOTATION.match(outline.stripped[line]) and line + 1 < found.end_line:
+                line += 1
+            name = found.name if language in _ONE_PER_NAME else outline.stripped[line]
+            counts[name, outline.parents[line]] += 1
     highest: Counter[str] = Counter()
     for (name, _), count in counts.items():
         highest[name] = max(highest[name], count)

@@ -8,6 +8,7 @@ Does not know: what becomes of the lines that are not matched.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from apply_edit.merge.outline import Outline, head_name, is_closer
 from apply_edit.merge.runs import Run
 from apply_edit.merge.snippet import Segment, Snippet
 
+# Annotations, attributes, first lines of comments, bare brackets.
+_BEGINS = re.compile(r"@\w|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$|/\*\*?$|[{(\[]+$")
 _DELETION = 0.9
 _TELLING = 0.5
 _INNER = 0.05
@@ -193,7 +196,10 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
                 owner = lines.parents[i]
                 if owner >= 0 and owner not in kept and not _held(kept, i, owner):
                     del kept[i]
-            if i in kept and _moved(kept, i, segment, lines, original):
+            if i in kept and (
+                _moved(kept, i, segment, lines, original)
+                or _begins_another(kept, i, segment, lines)
+            ):
                 del kept[i]
             if i in kept or head_name(text) is None:
                 continue
@@ -204,6 +210,27 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
                 for k in found:
                     del kept[k]
     return kept
+
+
+def _begins_another(matches: dict[int, int], i: int, segment: Segment, lines: Outline) -> bool:
+    """Say whether a line that many blocks begin with stands at the beginning of a new one.
+
+    An annotation, the first line of a comment or a bare bracket in common makes no two blocks the
+    same: what follows has to agree as well.
+    """
+    text = lines.stripped[i]
+    if _BEGINS.match(text) is None:
+        return False
+    following = lines.next_solid(i + 1)
+    while following < segment.end and _BEGINS.match(lines.stripped[following]):
+        following = lines.next_solid(following + 1)
+    if following >= segment.end:
+        return False
+    if any(c.isalnum() for c in text):
+        return following not in matches
+    inside = lines.solid_between(i + 1, min(segment.end, lines.block_end(i)))
+    inside = [k for k in inside if not is_closer(lines.stripped[k])]
+    return bool(inside) and not any(k in matches for k in inside)
 
 
 def _moved(

@@ -8,15 +8,21 @@ Does not know: the other segments, but for where they begin and end.
 
 from __future__ import annotations
 
+import re
+
 from apply_edit.merge.doubts import Doubts
 from apply_edit.merge.outline import Outline, assigned_name, head_name, is_closer
 from apply_edit.merge.snippet import PROSE, Segment, Snippet, undetermined
-from apply_edit.merge.soft import is_comment, is_remark, pair_lines
+from apply_edit.merge.soft import ANNOTATION, annotation_name, is_comment, is_remark, pair_lines
 from apply_edit.syntax.docstrings import string_end
 
 # Behind (before) the last (first) line that the snippet shows, a file may go on for as many lines
 # and still be taken as the part that the snippet's end (start) replaces.
 _EDGE_LINES = 15
+# Behind such a statement nothing of its block is run.
+_TERMINAL = re.compile(
+    r"(?:return|raise|throw|break|continue|yield|panic!?|exit|sys\.exit)\b|[\])}]"
+)
 # The end of a block goes for new lines, and so many more of it without further proof.
 _FEW = 40
 
@@ -60,9 +66,9 @@ class Edges:
         if not above and segment.before is None:
             return floor, True
         near = above[-(len(new) + 2) :]
-        comments = self._comment_block(new, first, place, floor)
-        if comments is not None:
-            return comments, False
+        block = self._block_above(new, first, place, floor)
+        if block is not None:
+            return block, False
         pairs = pair_lines(new, self.lines, near, self.original, self.matches)
         self.doubts.check_owner(first, place, {*self.matches, *pairs})
         if pairs:
@@ -96,6 +102,25 @@ class Edges:
     def _decorates(self, i: int) -> bool:
         text = self.lines.stripped[i]
         return text.startswith(("@", "#[", "[")) or is_comment(text)
+
+    def _block_above(self, new: list[int], first: int, place: int, floor: int) -> int | None:
+        """Return the start of the annotations or comments that new ones take the place of."""
+        annotations = self._annotation_block(new, place, floor)
+        if annotations is not None:
+            return annotations
+        return self._comment_block(new, first, place, floor)
+
+    def _annotation_block(self, new: list[int], place: int, floor: int) -> int | None:
+        """Return the start of the annotations above a line of which new ones are other forms.
+
+        They are where none of the old ones' names is missing.
+        """
+        at = place
+        while at > floor and ANNOTATION.match(self.original.stripped[at - 1]):
+            at -= 1
+        ours = {annotation_name(self.lines.stripped[i]) for i in new}
+        theirs = {annotation_name(self.original.stripped[j]) for j in range(at, place)}
+        return at if theirs and None not in ours and theirs <= ours else None
 
     def _comment_block(self, new: list[int], first: int, place: int, floor: int) -> int | None:
         """Return the start of the comment above a line that new comment lines take the place of."""
@@ -171,10 +196,13 @@ class Edges:
 
     def _check_tail(self, segment: Segment, place: int) -> None:
         """Refuse where a snippet that marks what it elides says nothing of the rest of the file."""
-        if segment.after is not None or not self.snippet.markers or not self._from_file_level():
+        if segment.after is not None or not self._from_file_level():
             return
         rest = self.original.solid_between(place + 1, len(self.original.lines))
-        if rest:
+        solid = [i for i in self.matches if self.lines.stripped[i]]
+        # Without markers it may be the new file with less at its end.
+        shows_most = len(solid) * 10 >= len(self.original.solid) * 6
+        if rest and (self.snippet.markers or shows_most):
             message = "the snippet ends here without a marker, and the file goes on"
             raise undetermined(self.snippet, segment.end - 1, "file_end", message)
 
@@ -256,10 +284,14 @@ class Edges:
         lost = self.original.solid_between(self.matches[last] + 1, closed)
         lost = [i for i in lost if not is_closer(self.original.stripped[i])]
         self.doubts.check_definitions(segment, last, lost)
-        meant = bool(new) and (
-            segment.after is not None
-            or self._from_file_level()
-            or self._starts_definition(segment.start)
+        meant = (
+            bool(new)
+            and self._ends(segment, new)
+            and (
+                segment.after is not None
+                or self._from_file_level()
+                or self._starts_definition(segment.start)
+            )
         )
         if (lost and not meant) or len(lost) > 4 * len(new) + _FEW:
             message = (
@@ -267,6 +299,14 @@ class Edges:
                 "are deleted or only not shown is not said"
             )
             raise undetermined(self.snippet, last, "deletion_unclear", message)
+
+    def _ends(self, segment: Segment, new: list[int]) -> bool:
+        """Say whether the last line of a segment ends the definition that it is in."""
+        text = self.lines.stripped[segment.end - 1]
+        if segment.after is None or is_closer(text) or _TERMINAL.match(text) is not None:
+            return True
+        heads = (h for h in self.lines.owners(new[0]) if h in self.matches)
+        return self.lines.name(next(heads, new[0])) is None
 
     def _starts_definition(self, i: int) -> bool:
         """Say whether a definition starts at a line, decorators and comments before it."""

@@ -142,6 +142,9 @@ class Placer:
             message = "it is new, and the markers around it do not say where it goes"
             raise undetermined(self.snippet, segment.start, "placement", message)
         at = max(floor, self.original.previous_solid(end) + 1)
+        if owner is not None and at - 1 > owner:
+            new = self.lines.solid_between(segment.start, segment.end)
+            self.edges.doubts.check_addition(new[0], new[-1], at - 1)
         return Placed(segment, at, at, True, ceiling > end)
 
     def _on_top(self, segment: Segment) -> Placed:

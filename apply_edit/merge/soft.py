@@ -47,6 +47,7 @@ _REMARK = re.compile(
     r"//|--\s|;;?\s|%\s|#(?![\[!{]|\s*(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|"
     r"error|import|region|endregion)\b)"
 )
+ANNOTATION = re.compile(r"@\w|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$")
 _LIKE = 0.75
 # Calls with fewer characters of arguments look alike by chance.
 _SHORT_CALL = 4
@@ -96,7 +97,12 @@ def likeness(new: str, old: str, names: tuple[str | None, str | None] | None = N
 
 
 def _same_entry(new: str, old: str) -> bool | None:
-    """Say whether two entries or imports have the same name; None where they are no such things."""
+    """Say whether two entries or imports have the same name; None where they are no such things.
+
+    Whose an annotation is, is said by what it stands above: none is another one's form.
+    """
+    if ANNOTATION.match(new) and ANNOTATION.match(old):
+        return False
     entry, other_entry = _entry(new), _entry(old)
     if entry is not None and other_entry is not None and entry[0] == other_entry[0]:
         return entry == other_entry
@@ -136,9 +142,21 @@ def same_statement(new: str, old: str) -> bool:
     (True, False)
     """
     first, other = _STATEMENT.match(new), _STATEMENT.match(old)
-    if new.startswith("@") and old.startswith("@"):
+    if ANNOTATION.match(new) and ANNOTATION.match(old):
         return True
     return first is not None and other is not None and first[0] == other[0]
+
+
+def annotation_name(stripped: str) -> str | None:
+    """Return the name of an annotation, an attribute or a decorator; None for another line.
+
+    >>> annotation_name("#[derive(Debug)]"), annotation_name("@app.get('/')"), annotation_name("x")
+    ('derive', 'app.get', None)
+    """
+    if not ANNOTATION.match(stripped):
+        return None
+    name = re.match(r"[@#!\[]+(\w[\w.:]*)", stripped)
+    return None if name is None else name[1]
 
 
 def alike_calls(new: str, old: str) -> bool:

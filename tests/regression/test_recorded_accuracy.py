@@ -29,7 +29,9 @@ def cases_by_id():
     return found
 
 
-@pytest.mark.parametrize("name", ["auto-lazy", "auto-instruction", "auto-instruction-2", "auto-instruction-held-out"])
+@pytest.mark.parametrize(
+    "name", ["auto-lazy", "auto-instruction", "auto-instruction-2", "auto-instruction-held-out"]
+)
 def test_the_system_is_as_right_as_it_was(name):
     """With the recorded answers of the target, no more is wrong and no less is right than was."""
     rows = known_rows(RECORDED / f"{name}.jsonl")
