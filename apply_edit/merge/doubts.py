@@ -13,6 +13,9 @@ from apply_edit.merge.snippet import PROSE, Segment, Snippet, undetermined
 from apply_edit.merge.soft import alike_calls, is_remark, same_statement
 from apply_edit.text import is_cut_off
 
+# Of so many lines of the file behind the last matched one the snippet's end may be the beginning.
+_NEAR = 40
+
 
 class Doubts:
     """Looks for second readings.
@@ -91,7 +94,7 @@ class Doubts:
                 message = "the snippet ends with the head of a block; it may have been cut off"
                 raise undetermined(self.snippet, segment.end - 1, "file_end", message)
             return
-        rest = self.original.stripped[place + 1 :]
+        rest = self.original.stripped[place + 1 : place + 1 + _NEAR]
         at = next((i for i, text in enumerate(rest, place + 1) if is_cut_off(line, text)), None)
         if at is None and rest and len(line) < len(rest[0]) and rest[0].startswith(line):
             # Whole words; but then the block goes on.
