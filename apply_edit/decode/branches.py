@@ -138,8 +138,11 @@ class Branches:
 
 
 def pays(one: float, two: float) -> bool:
-    """Return whether a branch can be worth its width, where T(1) and T(2) are so many seconds."""
-    return two - one < _BY_RANK[0] * one
+    """Return whether branches can be worth their width, where T(1) and T(2) are so many seconds.
+
+    At the most that the best branch gains there is nothing to win, and T is not that exact.
+    """
+    return two - one < _BY_RANK[0] / 2 * one
 
 
 def _best_length(gain: float, costs: Sequence[float]) -> int:
