@@ -77,7 +77,7 @@ def swallowed(
             for j in stretch.added
             for text in _heirs(after[j], suspect=j in suspects, prose=prose)
         ]
-        lost = _without_heirs(gone, before, heirs)
+        lost = without_heirs(gone, before, heirs)
         if lost:
             num_new = sum(bool(after[j]) for j in stretch.added) - len(inside)
             shrinks = num_new < sum(bool(before[i]) for i in stretch.removed)
@@ -142,8 +142,14 @@ def _heirs(stripped: str, *, suspect: bool, prose: bool) -> list[str]:
     return [stripped] if _counts(stripped, prose=False) else []
 
 
-def _without_heirs(gone: list[int], old: Sequence[str], heirs: list[str]) -> list[int]:
-    """Drop the old lines that a new line is the changed form of, one for one."""
+def without_heirs(gone: list[int], old: Sequence[str], heirs: list[str]) -> list[int]:
+    """Drop the old lines that a new line is the changed form of, one for one.
+
+    Args:
+        gone: 0-based indexes of old lines.
+        old: The old lines.
+        heirs: New lines.
+    """
     if len(gone) * len(heirs) > _MAX_PAIRS:
         return gone[len(heirs) :]
     free = dict(enumerate(heirs))

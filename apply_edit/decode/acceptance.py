@@ -165,6 +165,12 @@ class Beta:
         """The acceptance probability that is expected."""
         return self.accepted / (self.accepted + self.diverged)
 
+    def discounted(self, share: float, most: float) -> Beta:
+        """Return a share of the counts, and no more than ``most`` of them in all."""
+        total = self.accepted + self.diverged
+        factor = min(share, most / total) if total else 0.0
+        return Beta(self.accepted * factor, self.diverged * factor)
+
 
 class Acceptance:
     """Posteriors of one request.
@@ -222,12 +228,21 @@ class Acceptance:
             share: How much of the evidence stays; files differ more than passes over one file.
             most: Evidence per posterior that is kept at most, in tokens.
         """
-        kept: dict[tuple[str, str, int], Beta] = {}
-        for key, seen in self._evidence.items():
-            total = seen.accepted + seen.diverged
-            factor = min(share, most / total) if total else 0.0
-            kept[key] = Beta(seen.accepted * factor, seen.diverged * factor)
-        return Acceptance(kept)
+        return Acceptance(
+            {key: seen.discounted(share, most) for key, seen in self._evidence.items()}
+        )
+
+
+def agreement(draft: Sequence[int], ids: Sequence[int]) -> int:
+    """Return for how many tokens a draft and what was written, or another draft, agree.
+
+    >>> agreement((1, 2, 3), (1, 2, 9, 9)), agreement((1, 2, 3), (1, 2))
+    (2, 2)
+    """
+    count = min(len(draft), len(ids))
+    if tuple(draft[:count]) == tuple(ids[:count]):
+        return count
+    return next(place for place in range(count) if draft[place] != ids[place])
 
 
 def expectations(alphas: Floats) -> Floats:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
 
-from apply_edit.decode.acceptance import Beta
+from apply_edit.decode.acceptance import Beta, agreement
 from proposers import Draft
 
 # Most branches of a tree beside the first draft.
@@ -93,7 +93,7 @@ class Branches:
             if draft.probs is not None or not len(draft):
                 continue
             shared, reached = max(
-                ((_shared(ids, draft.ids), chances) for ids, chances in tree),
+                ((agreement(ids, draft.ids), chances) for ids, chances in tree),
                 key=lambda pair: pair[0],
             )
             own = min(len(draft) - shared, self.longest)
@@ -117,10 +117,10 @@ class Branches:
         """
         if len(drafts) < 2 or not ids:
             return
-        agreed = [_shared(draft.ids, ids) for draft in drafts]
+        agreed = [agreement(draft.ids, ids) for draft in drafts]
         for rank, draft in enumerate(drafts[1 : MOST + 1]):
             earlier = drafts[: rank + 1]
-            shared = max(_shared(one.ids, draft.ids) for one in earlier)
+            shared = max(agreement(one.ids, draft.ids) for one in earlier)
             own, best = agreed[rank + 1], max(agreed[: rank + 1])
             if shared < min(len(draft), len(ids)) and best == shared <= own:
                 seen = self._evidence[rank]
@@ -129,12 +129,7 @@ class Branches:
 
     def carried(self, share: float = 0.7, most: float = 200.0) -> Branches:
         """Return what the next request of the process begins with; see ``Acceptance.carried``."""
-        kept = []
-        for seen in self._evidence:
-            total = seen.accepted + seen.diverged
-            factor = min(share, most / total) if total else 0.0
-            kept.append(Beta(seen.accepted * factor, seen.diverged * factor))
-        return Branches(kept)
+        return Branches([seen.discounted(share, most) for seen in self._evidence])
 
 
 def pays(one: float, two: float) -> bool:
@@ -165,9 +160,3 @@ def _parts_at(reached: Sequence[float], shared: int) -> float:
     """Return the chance that a draft is right for so many tokens and wrong behind them."""
     behind = reached[shared + 1] if shared + 1 < len(reached) else 0.0
     return reached[shared] - behind
-
-
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return how many tokens two drafts begin with alike."""
-    longest = min(len(one), len(other))
-    return next((i for i in range(longest) if one[i] != other[i]), longest)

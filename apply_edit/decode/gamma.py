@@ -25,6 +25,7 @@ from apply_edit.decode.acceptance import (
     Floats,
     Run,
     Trust,
+    agreement,
     expectations,
     runs_of,
 )
@@ -39,7 +40,6 @@ __all__ = [
     "LONGEST_DRAFT",
     "CostGamma",
     "Decision",
-    "agreement",
     "best_cut",
     "expectations",
     "explain_line",
@@ -85,7 +85,7 @@ class CostGamma:
         self._written = 0
         self._offered: Draft | None = None
         self._others: Sequence[Draft] = ()
-        self._trunk: Trunk | None = None
+        self._chosen: tuple[Floats, int, int] | None = None
         self._prefix = 0
         self._asked: Asked | None = None
         self.decisions: list[Decision] = []
@@ -116,7 +116,7 @@ class CostGamma:
             gamma = best_cut(alphas, costs, self._value(runs, len(draft)))
         self._explain(runs, alphas, head, gamma, float(expected[gamma]), float(costs[gamma]))
         self._asked = None
-        self._trunk = self._trunk_of(draft, alphas, head, gamma)
+        self._chosen = (alphas, head, gamma)
         return gamma
 
     @property
@@ -127,10 +127,11 @@ class CostGamma:
 
     def branch(self, others: Sequence[Draft]) -> list[Draft]:
         """Return the branches that pay; see ``branches``."""
-        if self._trunk is None:
+        trunk = self._trunk()
+        if trunk is None:
             return []
         self._others = others
-        chosen = self.branches.choose(self._trunk, others)
+        chosen = self.branches.choose(trunk, others)
         self.decisions[-1] = replace(self.decisions[-1], branches=tuple(map(len, chosen)))
         return chosen
 
@@ -177,10 +178,12 @@ class CostGamma:
         rest = np.maximum(left - np.arange(length + 2), 0)
         return np.asarray(rest * best[np.clip(rest, 1, len(best)) - 1], dtype=np.float64)
 
-    def _trunk_of(self, draft: Draft, alphas: Floats, head: int, gamma: int) -> Trunk | None:
+    def _trunk(self) -> Trunk | None:
         """Return what branches are added to; None where the first draft was drawn."""
-        if draft.probs is not None:
+        draft = self._offered
+        if draft is None or draft.probs is not None or self._chosen is None:
             return None
+        alphas, head, gamma = self._chosen
         reached = np.concatenate(([1.0], np.cumprod(alphas[:gamma])))
         start = head + gamma
         costs = self._cost.at(np.arange(start, start + MOST * Branches.longest + 1), self._prefix)
@@ -236,15 +239,3 @@ def best_cut(alphas: Floats, costs: Floats, value: Floats) -> int:
     # A pass that stops after k accepted tokens has emitted k + 1.
     parted = np.concatenate(([0.0], np.cumsum((reached[:-1] - reached[1:]) * value[1:-1])))
     return int(np.argmin(costs + parted + reached * value[1:]))
-
-
-def agreement(draft: Sequence[int], ids: Sequence[int]) -> int:
-    """Return for how many tokens a draft and what was written agree.
-
-    >>> agreement((1, 2, 3), (1, 2, 9, 9)), agreement((1, 2, 3), (1, 2))
-    (2, 2)
-    """
-    count = min(len(draft), len(ids))
-    if tuple(draft[:count]) == tuple(ids[:count]):
-        return count
-    return next(place for place in range(count) if draft[place] != ids[place])

@@ -12,21 +12,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rapidfuzz import fuzz, process
-
 from apply_edit.align import Op
 from apply_edit.guard.hunks import StructuredNames
 from apply_edit.markers import is_bare_ellipsis
+from apply_edit.swallowed import without_heirs
 from apply_edit.types import EditFormat, FileOp
 
 if TYPE_CHECKING:
     from apply_edit.guard.context import Context
 
 _WORD = re.compile(r"[A-Za-z_$][\w$-]{2,}")
-# Likeness in percent from which a new line counts as the successor of an old one.
-_SUCCESSOR = 55.0
-# Above this many comparisons, lines are paired by number instead of by likeness.
-_MAX_PAIRS = 400_000
 
 
 @dataclass(slots=True)
@@ -199,19 +194,7 @@ def _next_solid(merge: Context, line: int) -> int:
 
 def _without_successor(merge: Context, lost: list[int], added: list[int]) -> list[int]:
     """Drop the lost lines that a new line of the same change is the successor of, one for one."""
-    if len(lost) * len(added) > _MAX_PAIRS:
-        return lost[len(added) :]
-    heirs = {j: merge.new_keys[j] for j in added}
-    left: list[int] = []
-    for i in lost:
-        best = process.extractOne(
-            merge.old_keys[i], heirs, scorer=fuzz.ratio, score_cutoff=_SUCCESSOR
-        )
-        if best is None:
-            left.append(i)
-        else:
-            del heirs[best[2]]
-    return left
+    return without_heirs(lost, merge.old_keys, [merge.new_keys[j] for j in added])
 
 
 def _without_asked(merge: Context, removed: list[int]) -> list[int]:

@@ -21,7 +21,7 @@ from apply_edit.merge.place import Placer
 from apply_edit.merge.readings import Reading, choose, hiding
 from apply_edit.merge.runs import Run, find_runs
 from apply_edit.merge.snippet import Snippet, read_snippet, undetermined
-from apply_edit.merge.soft import ANNOTATION
+from apply_edit.merge.soft import past_annotations
 from apply_edit.syntax import canonical_language, definitions, error_nodes, has_grammar
 from apply_edit.syntax.python import python_error
 from apply_edit.text import split_lines, strip_end
@@ -210,9 +210,7 @@ def _defined(text: str, language: str) -> Counter[str]:
     counts: Counter[tuple[str, int]] = Counter()
     for found in definitions(text, language):
         if found.kind in ("function", "method", "class") and found.start_line == found.head_line:
-            line = found.head_line
-            while ANNOTATION.match(outline.stripped[line]) and line + 1 < found.end_line:
-                line += 1
+            line = past_annotations(outline.stripped, found.head_line, found.end_line)
             name = found.name if language in _ONE_PER_NAME else outline.stripped[line]
             counts[name, outline.parents[line]] += 1
     highest: Counter[str] = Counter()

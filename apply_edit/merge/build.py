@@ -9,7 +9,7 @@ from apply_edit.merge.indent import Scale, scale_of
 from apply_edit.merge.outline import Outline, head_name, is_closer, width
 from apply_edit.merge.place import Placed
 from apply_edit.merge.snippet import Segment, Snippet, undetermined
-from apply_edit.merge.soft import ANNOTATION
+from apply_edit.merge.soft import past_annotations
 from apply_edit.text import dominant_newline, split_lines, strip_end
 
 
@@ -115,8 +115,7 @@ class Builder:
 
         As many as the last definition before it at the same depth has above it.
         """
-        while ANNOTATION.match(self.lines.stripped[i]) and i + 1 < len(self.lines.stripped):
-            i += 1
+        i = past_annotations(self.lines.stripped, i, len(self.lines.stripped))
         if self.lines.name(i) is None:
             return 0
         for head in reversed(self.original.solid_between(0, at)):

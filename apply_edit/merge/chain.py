@@ -16,9 +16,10 @@ from typing import NamedTuple
 from apply_edit.merge.outline import Outline, head_name, is_closer
 from apply_edit.merge.runs import Run
 from apply_edit.merge.snippet import Segment, Snippet
+from apply_edit.merge.soft import ANNOTATION
 
-# Annotations, attributes, first lines of comments, bare brackets.
-_BEGINS = re.compile(r"@\w|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$|/\*\*?$|[{(\[]+$")
+# First lines of comments, bare brackets.
+_OPENS = re.compile(r"/\*\*?$|[{(\[]+$")
 _DELETION = 0.9
 _TELLING = 0.5
 _INNER = 0.05
@@ -212,6 +213,11 @@ def prune(snippet: Snippet, original: Outline, matches: dict[int, int]) -> dict[
     return kept
 
 
+def _begins_many(text: str) -> bool:
+    """Say whether a line is an annotation or opens a comment or a bracket, and nothing else."""
+    return ANNOTATION.match(text) is not None or _OPENS.match(text) is not None
+
+
 def _begins_another(matches: dict[int, int], i: int, segment: Segment, lines: Outline) -> bool:
     """Say whether a line that many blocks begin with stands at the beginning of a new one.
 
@@ -219,10 +225,10 @@ def _begins_another(matches: dict[int, int], i: int, segment: Segment, lines: Ou
     same: what follows has to agree as well.
     """
     text = lines.stripped[i]
-    if _BEGINS.match(text) is None:
+    if not _begins_many(text):
         return False
     following = lines.next_solid(i + 1)
-    while following < segment.end and _BEGINS.match(lines.stripped[following]):
+    while following < segment.end and _begins_many(lines.stripped[following]):
         following = lines.next_solid(following + 1)
     if following >= segment.end:
         return False

@@ -49,7 +49,9 @@ def check_deletions(
     found = [i for i in range(segment.start, segment.end) if i in matches]
     # A snippet that shows most of the file is the new file.
     fragment = not snippet.markers and len(matches) < len(original.solid) // 2
-    names = {snippet.outline.name(i) for i in range(len(snippet.outline.lines))} | {None}
+    lines = snippet.outline
+    names = {lines.name(i) for i in range(len(lines.lines)) if fragment} | {None}
+    data = not snippet.markers and language in _DATA
     for previous, i in pairwise(found):
         gone = original.solid_between(matches[previous] + 1, matches[i])
         new = snippet.outline.solid_between(previous + 1, i)
@@ -59,11 +61,7 @@ def check_deletions(
         if fragment and any(original.member(j) not in names for j in gone):
             message = "a definition of the file is missing before it, with no marker"
             raise undetermined(snippet, i, "deletion_unclear", message)
-        if (
-            not snippet.markers
-            and language in _DATA
-            and _lacks_key(gone, original, snippet.outline)
-        ):
+        if data and _lacks_key(gone, original, snippet.outline):
             message = "an entry of the file is missing before it, with no marker"
             raise undetermined(snippet, i, "deletion_unclear", message)
 

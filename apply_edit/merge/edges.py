@@ -215,11 +215,15 @@ class Edges:
             return False
         return self.matches.get(first.start) == self.original.next_solid(0)
 
+    def _past_decoration(self, i: int) -> int:
+        """Return the first line from ``i`` on that is no decorator, comment or blank line."""
+        while i < len(self.lines.lines) and self._decorates(i):
+            i = self.lines.next_solid(i + 1)
+        return i
+
     def _is_one_definition(self, start: int) -> bool:
         """Say whether the snippet is one definition: it stands for itself, not for the file."""
-        head = start
-        while head < len(self.lines.lines) and self._decorates(head):
-            head = self.lines.next_solid(head + 1)
+        head = self._past_decoration(start)
         if head >= len(self.lines.lines) or self.lines.name(head) is None:
             return False
         return all(
@@ -310,6 +314,5 @@ class Edges:
 
     def _starts_definition(self, i: int) -> bool:
         """Say whether a definition starts at a line, decorators and comments before it."""
-        while i < len(self.lines.lines) and self._decorates(i):
-            i = self.lines.next_solid(i + 1)
+        i = self._past_decoration(i)
         return i < len(self.lines.lines) and head_name(self.lines.stripped[i]) is not None

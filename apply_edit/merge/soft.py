@@ -10,6 +10,7 @@ Does not know: segments, blocks.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
@@ -145,6 +146,17 @@ def same_statement(new: str, old: str) -> bool:
     if ANNOTATION.match(new) and ANNOTATION.match(old):
         return True
     return first is not None and other is not None and first[0] == other[0]
+
+
+def past_annotations(stripped: Sequence[str], i: int, end: int) -> int:
+    """Return the first line from ``i`` on that is no annotation, at most ``end - 1``.
+
+    >>> past_annotations(["@a", "@b", "def f():"], 0, 3), past_annotations(["@a", "@b"], 0, 2)
+    (2, 1)
+    """
+    while i + 1 < end and ANNOTATION.match(stripped[i]):
+        i += 1
+    return i
 
 
 def annotation_name(stripped: str) -> str | None:
